@@ -7,8 +7,8 @@
 //   grad_weights  (K, 3, 3, C)  float
 //   used          (1)           int    the tile of the kernel that ran, which writes it
 //
-// This is host code: it launches a kernel that is there already, a template over its tile
-// (kernels/include/conv_weight_kernels.cuh):
+// This is host code: it launches kernels that are there already, compiled for tiles of 16, 32
+// and 64 (kernels/include/conv_weight_kernels.cuh):
 //
 //   conv_bwd_weight_tile<TILE>(grad_output, input, grad_weights, used, N, H, W, C, K)
 //

@@ -14,7 +14,7 @@ STILLS = {
     "05_float": ("05_softmax_ce", "play-softmax", "this.logits[0].value = 89; this.subtract.inputs[1].checked = true",
                  "Four logits, 89, 1, -1 and 0.5, with nothing subtracted. The first exponential and the sum are infinite, and the first "
                  "probability is NaN; both are marked red. The other probabilities are 0."),
-    "10_errors": ("10_conv_backward_input", "play-gather", "this.kernel.inputs[1].checked = true",
+    "10_errors": ("10_conv_backward_input", "play-gather", "this.kernel.inputs[2].checked = true",
                   "The gradient of the output, the filter and the gradient of the input, from a kernel that also rotates the filter. "
                   "Elements that are wrong are red. The chosen one read four outputs and four weights, which are blue."),
     "18_race": ("18_sgemm_tiled", "play-tiles", "this.kernel.inputs[3].checked = true; this.time.value = this.current.raceTimes[0]",

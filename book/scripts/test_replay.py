@@ -121,10 +121,18 @@ def pointer(page, name):
             page.run(f"{cell}.focus()")
             page.key("Enter")
         expect(page.run("!!player.chosen"), f"{name}: a cell cannot be chosen with {act}")
+    if name == "race":
+        ends = page.run("[...document.querySelectorAll('#findings li')].map(li => li.querySelectorAll('.jump').length)")
+        expect(2 in ends, f"{name}: no race has a jump to both of its ends: {ends}")
     settled(page)
     page.click(*place(page, "document.getElementById('show-ptx')"))
     settled(page)
     expect(page.run("!document.getElementById('ptx').hidden"), f"{name}: PTX is not shown")
+    beside = "source.top === ptx.top && source.right < ptx.left"
+    if page.run("innerWidth") <= 760:
+        beside = "source.bottom < ptx.top"
+    found = page.run(f"(([source, ptx]) => {beside})(['source', 'ptx'].map(id => document.getElementById(id).getBoundingClientRect()))")
+    expect(found, f"{name}: PTX does not stand where there is room for it")
     page.run("document.getElementById('show-ptx').focus()")
     page.key(" ")
     settled(page)

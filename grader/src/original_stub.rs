@@ -21,8 +21,8 @@ const LIMITS: Limits = Limits { timeout: Duration::from_secs(20), output: 8 << 2
 /// A committed version of a stub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// The commit, such as "1f3a5c7, 2026-11-20: Add puzzle 10".
-    pub commit: String,
+    /// Where it is from, such as "commit 1f3a5c7, 2026-11-20: Add puzzle 10".
+    pub origin: String,
     /// The contents of the stub.
     pub text: Vec<u8>,
 }
@@ -43,7 +43,7 @@ pub enum Reset {
 pub fn find(env: &Env, workbook: &Workbook, puzzle: &Puzzle) -> Result<Version, Failure> {
     let packed = workbook.root().join(ORIGINALS).join(format!("{}.cu", puzzle.stem));
     if let Ok(text) = fs::read(&packed) {
-        return Ok(Version { commit: "the packed workbook".to_owned(), text });
+        return Ok(Version { origin: "the packed workbook".to_owned(), text });
     }
     let git = Git { env, root: workbook.root() };
     let path = workbook.relative(&puzzle.stub);
@@ -64,7 +64,7 @@ pub fn find(env: &Env, workbook: &Workbook, puzzle: &Puzzle) -> Result<Version, 
         let Some((hash, commit)) = line.split_once(' ') else { continue };
         let shown = git.run(&["show", &format!("{hash}:./{name}")])?;
         if shown.success() {
-            versions.push(Version { commit: commit.to_owned(), text: shown.stdout });
+            versions.push(Version { origin: format!("commit {commit}"), text: shown.stdout });
         }
     }
     choose(versions).ok_or_else(|| {
@@ -226,7 +226,7 @@ mod tests {
         fs::write(bench.stub(), "int y;\n").unwrap();
         let found = bench.find().unwrap();
         assert_eq!(String::from_utf8(found.text).unwrap(), mended);
-        assert!(found.commit.ends_with(": mended"), "{}", found.commit);
+        assert!(found.origin.ends_with(": mended"), "{}", found.origin);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use diagnostic::{Diagnostic, Mark, Severity, Source};
 use diagnostic::{Failure, FailureKind};
 use judge::verdict::TestVerdict;
+use puzzle::spec::{DRAWN, Spec};
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
@@ -22,7 +23,26 @@ pub struct WrongKernel {
     pub source: String,
 }
 
+/// What holds a report to naming the cause of a wrong kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedBy {
+    /// The finding that must catch it: its message is the cause.
+    Finding,
+    /// The words that the report must contain.
+    Words,
+}
+
 impl WrongKernel {
+    /// What holds the report to naming the cause; `None` if a test must fail, whatever the report says.
+    pub fn named_by(&self, spec: &Spec) -> Option<NamedBy> {
+        let is_test =
+            self.caught_by == DRAWN || spec.tests.iter().any(|test| test.name == self.caught_by);
+        match &self.says {
+            Some(_) => Some(NamedBy::Words),
+            None => (!is_test).then_some(NamedBy::Finding),
+        }
+    }
+
     /// Whether the test or finding that must catch this kernel did so.
     pub fn is_caught(&self, verdicts: &[TestVerdict]) -> bool {
         verdicts.iter().any(|verdict| {
@@ -73,7 +93,23 @@ struct RawWrong {
     name: Spanned<String>,
     caught_by: String,
     says: Option<String>,
+    from: Option<Spanned<String>>,
+    to: Option<String>,
+    #[serde(default)]
     replace: Vec<RawReplace>,
+}
+
+impl RawWrong {
+    /// All replacements in order: the one that stands in the kernel itself, and those of its list. `None` if one of `from` and `to`
+    /// is missing.
+    fn replacements(&mut self) -> Option<Vec<RawReplace>> {
+        let own = match (self.from.take(), self.to.take()) {
+            (Some(from), Some(to)) => Some(RawReplace { from, to }),
+            (None, None) => None,
+            _ => return None,
+        };
+        Some(own.into_iter().chain(std::mem::take(&mut self.replace)).collect())
+    }
 }
 
 #[derive(Deserialize)]
@@ -105,7 +141,7 @@ pub fn parse(text: &str, path: &Path, solution: &str) -> Result<WrongKernels, Fa
         )
     };
     let file: RawFile = toml::from_str(text).map_err(|e| {
-        let help = "each wrong kernel is a [[wrong]] with name, caught_by and [[wrong.replace]] tables of from and to; \
+        let help = "each wrong kernel is a [[wrong]] with name, caught_by, from and to, or [[wrong.replace]] tables of from and to; \
                     changes that do the same are an [[equivalent]] with reason and mutants, a list of { from, to }";
         error(e.span().unwrap_or(0..0), e.message().to_owned(), help)
     })?;
@@ -121,7 +157,7 @@ pub fn parse(text: &str, path: &Path, solution: &str) -> Result<WrongKernels, Fa
         }
     };
     let mut kernels: Vec<WrongKernel> = Vec::new();
-    for raw in file.wrong {
+    for mut raw in file.wrong {
         if kernels.iter().any(|k| k.name == *raw.name.get_ref()) {
             return Err(error(
                 raw.name.span(),
@@ -129,8 +165,12 @@ pub fn parse(text: &str, path: &Path, solution: &str) -> Result<WrongKernels, Fa
                 "give each its own name",
             ));
         }
+        let Some(replacements) = raw.replacements() else {
+            let help = "a replacement has both";
+            return Err(error(raw.name.span(), "one of `from` and `to` is missing".into(), help));
+        };
         let mut source = solution.to_owned();
-        for replace in &raw.replace {
+        for replace in &replacements {
             source = apply(&source, replace)?;
         }
         if source == solution {
@@ -179,6 +219,17 @@ mod tests {
                 source: "d - b".into()
             }]
         );
+    }
+
+    #[test]
+    fn a_single_replacement_stands_in_the_kernel_itself() {
+        let short = "[[wrong]]\nname = 'n'\ncaught_by = 't'\nfrom = 'a'\nto = 'c'";
+        let long =
+            "[[wrong]]\nname = 'n'\ncaught_by = 't'\n[[wrong.replace]]\nfrom = 'a'\nto = 'c'";
+        let parsed = |text: &str| parse(text, Path::new("w.toml"), "a + b").unwrap();
+        assert_eq!(parsed(short), parsed(long));
+        let half = "[[wrong]]\nname = 'n'\ncaught_by = 't'\nfrom = 'a'";
+        assert_eq!(title(half), "one of `from` and `to` is missing");
     }
 
     #[test]

@@ -1,59 +1,36 @@
-// The kernel of puzzle 36: that of puzzle 35, with the size of its tiles as a template parameter.
+// The kernel of puzzle 36: that of puzzle 35 with tiles of 16, 32 and 64. The grader links it
+// compiled (kernels/references/conv_weight_kernels.cu).
 //
 //   conv_bwd_weight_tile<TILE><<<dim3(ceil(K / TILE), ceil(C / TILE), 9), 256>>>(...)
 //
-// TILE is a multiple of 16. A thread computes (TILE / 16) x (TILE / 16) weights.
+// TILE is 16, 32 or 64. A thread computes (TILE / 16) x (TILE / 16) weights.
 #pragma once
 
 #include <cuda_fp16.h>
 
-// grad_output (N, H, W, K), input (N, H, W, C), grad_weights (K, 3, 3, C); *used becomes TILE.
+// Kernels are visible only within their own library unless they are declared so.
+#pragma GCC visibility push(default)
+
+// grad_output (N, H, W, K), input (N, H, W, C), grad_weights (K, 3, 3, C); *used becomes the
+// size of the tile.
+__global__ void conv_bwd_weight_tile_16(const half* grad_output, const half* input,
+                                        float* grad_weights, int* used, int N, int H, int W,
+                                        int C, int K);
+__global__ void conv_bwd_weight_tile_32(const half* grad_output, const half* input,
+                                        float* grad_weights, int* used, int N, int H, int W,
+                                        int C, int K);
+__global__ void conv_bwd_weight_tile_64(const half* grad_output, const half* input,
+                                        float* grad_weights, int* used, int N, int H, int W,
+                                        int C, int K);
+
+#pragma GCC visibility pop
+
+// The three by the size of their tile. There is no other.
 template <int TILE>
-__global__ void conv_bwd_weight_tile(const half* grad_output, const half* input,
-                                     float* grad_weights, int* used, int N, int H, int W,
-                                     int C, int K)
-{
-    constexpr int STEP = 8;                // positions in shared memory at a time
-    constexpr int SUMS = (TILE + 15) / 16; // of a thread along each axis
-    __shared__ float g[STEP][TILE];
-    __shared__ float x[STEP][TILE];
-
-    int k0 = blockIdx.x * TILE;
-    int c0 = blockIdx.y * TILE;
-    int kh = blockIdx.z / 3;
-    int kw = blockIdx.z % 3;
-    int tk = threadIdx.x / 16;
-    int tc = threadIdx.x % 16;
-    if (blockIdx.x + blockIdx.y + blockIdx.z + threadIdx.x == 0) *used = TILE;
-
-    float sum[SUMS][SUMS] = {};
-    int positions = N * H * W;
-    for (int first = 0; first < positions; first += STEP) {
-        for (int i = threadIdx.x; i < STEP * TILE; i += 256) {
-            int row = i / TILE;
-            int col = i % TILE;
-            int p = first + row;
-            int h = p / W % H + kh - 1;
-            int w = p % W + kw - 1;
-            int n = p / (W * H);
-            bool inside = p < positions && h >= 0 && h < H && w >= 0 && w < W;
-            bool pixel = inside && c0 + col < C;
-            bool gradient = inside && k0 + col < K;
-            g[row][col] = gradient ? __half2float(grad_output[p * K + k0 + col]) : 0.0f;
-            x[row][col] = pixel ? __half2float(input[((n * H + h) * W + w) * C + c0 + col]) : 0.0f;
-        }
-        __syncthreads();
-        for (int s = 0; s < STEP; s++)
-            for (int a = 0; a < SUMS; a++)
-                for (int b = 0; b < SUMS; b++)
-                    sum[a][b] += g[s][tk + 16 * a] * x[s][tc + 16 * b];
-        __syncthreads();
-    }
-
-    for (int a = 0; a < SUMS; a++)
-        for (int b = 0; b < SUMS; b++) {
-            int k = k0 + tk + 16 * a;
-            int c = c0 + tc + 16 * b;
-            if (k < K && c < C) grad_weights[((k * 3 + kh) * 3 + kw) * C + c] = sum[a][b];
-        }
-}
+constexpr auto conv_bwd_weight_tile = nullptr;
+template <>
+constexpr auto conv_bwd_weight_tile<16> = conv_bwd_weight_tile_16;
+template <>
+constexpr auto conv_bwd_weight_tile<32> = conv_bwd_weight_tile_32;
+template <>
+constexpr auto conv_bwd_weight_tile<64> = conv_bwd_weight_tile_64;

@@ -35,7 +35,11 @@
             const count = this.count.value, sum = this.sums[count], top = MOST * term;
             const x = i => LEFT + i / MOST * (RIGHT - LEFT), y = value => BOTTOM - value / top * (BOTTOM - TOP);
             const points = [];
-            for (let i = 0; i <= MOST; i += 25) points.push(`${x(i).toFixed(1)} ${y(this.sums[i]).toFixed(1)}`);
+            // A straight piece needs only its ends.
+            for (let i = 0; i <= MOST; i += 25) {
+                const bends = this.sums[i + 25] - this.sums[i] !== this.sums[i] - this.sums[i - 25];
+                if (bends) points.push(`${x(i).toFixed(1)} ${y(this.sums[i]).toFixed(1)}`);
+            }
             let grid = "";
             // Each power of two, where the spacing of halves doubles.
             for (let power = 2 ** Math.floor(Math.log2(top)), lines = 0; lines < 3; power /= 2, lines++) {
@@ -44,7 +48,7 @@
             this.draw(WIDTH, HEIGHT, `${grid}<path d="M${x(0)} ${y(0)} L${x(MOST)} ${y(top)}" class="wire"></path>
                 <path d="M${points.join(" L")}" class="frame"></path><path d="M${x(count)} ${TOP - 8} V${BOTTOM}" class="line"></path>
                 <circle cx="${x(count)}" cy="${y(sum)}" r="5" class="cell mine"></circle>
-                ${text(LEFT, BOTTOM + 14, 0)}${text(x(2000), BOTTOM + 14, "2000 additions")}${text(x(4000), BOTTOM + 14, 4000)}
+                ${text(LEFT, BOTTOM + 14, 0)}${text(x(2000), BOTTOM + 14, 2000)}${text(x(3000), BOTTOM + 14, "additions")}${text(x(4000), BOTTOM + 14, 4000)}
                 ${text(x(3300), y(3300 * term) - 16, "exact", "end")}${text(RIGHT, y(this.sums[MOST]) + 14, "in half", "end")}`,
                 `The sum of ${count} terms in half is ${shown(sum)}, the exact sum ${shown(count * term)}.`);
             const next = this.sums[Math.min(count + 1, MOST)] - sum;

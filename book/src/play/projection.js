@@ -55,7 +55,7 @@
             if (length < 1) return "";
             const [dx, dy] = [(x - x0) / length, (y - y0) / length];
             const corner = side => `${(x - 9 * dx + side * 4 * dy).toFixed(1)} ${(y - 9 * dy - side * 4 * dx).toFixed(1)}`;
-            return `<path d="M${x0} ${y0} L${x} ${y} M${corner(1)} L${x} ${y} L${corner(-1)}" class="${style}"></path>${text(x + 12 * dx + (dx < 0 ? -14 : 14), y + 12 * dy, name)}`;
+            return `<path d="M${x0} ${y0} L${x} ${y} M${corner(1)} L${x} ${y} L${corner(-1)}" class="${style}"></path>${text(x + 12 * dx + (dx < 0 ? -14 : 14), y + 12 * dy, name, "halo")}`;
         }
     });
 }

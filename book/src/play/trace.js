@@ -5,7 +5,8 @@ window.PlayTrace ??= class {
     constructor(name) {
         const data = window.PlayTraces[name];
         Object.assign(this, { source: data.source, memories: data.memories, block: data.block_size });
-        this.runs = data.runs.map(([warp, line, mask, barrier, ...rest]) => {
+        const rows = data.runs.flatMap(numbers => PlayTrace.rows(numbers));
+        this.runs = rows.map(([warp, line, mask, barrier, ...rest]) => {
             const accesses = [];
             for (let i = 0; i < rest.length; i += 4) {
                 const [kind, memory, first, pattern] = rest.slice(i, i + 4), shape = data.patterns[pattern];
@@ -15,6 +16,13 @@ window.PlayTrace ??= class {
             return { warp, line, lanes: data.masks[mask], barrier: barrier === 1, accesses };
         });
         this.warps = Math.max(...this.runs.map(run => run.warp)) + 1;
+    }
+
+    // The rows that a count, the first of them and their difference stand for.
+    static rows([count, ...rest]) {
+        if (count === 1) return [rest];
+        const width = rest.length / 2, first = rest.slice(0, width), difference = rest.slice(width);
+        return Array.from({ length: count }, (_, row) => first.map((number, i) => number + row * difference[i]));
     }
 
     memory(name) {

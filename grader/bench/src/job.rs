@@ -39,7 +39,7 @@ pub struct Job {
 /// What is timed: the launches of a kernel file, or a function of a library.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Task {
-    /// Kernels.
+    /// Launches of kernels that were compiled to PTX.
     Kernels {
         /// The modules that they are in.
         modules: Vec<ModuleJob>,
@@ -52,10 +52,10 @@ pub enum Task {
     Conv(ConvJob),
 }
 
-/// A module.
+/// A module for the driver to load.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ModuleJob {
-    /// Its PTX.
+    /// The PTX of all its kernels.
     pub ptx: String,
     /// Machine code for this GPU, where there is some.
     pub machine: Option<Bytes<Vec<u8>>>,

@@ -4,9 +4,9 @@
 use indexmath::DType;
 use puzzle::spec::{Data, DataKind};
 use puzzle::tensor::{Tensor, decode, encode};
+use rayon::iter::{IndexedParallelIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
 use serde::{Deserialize, Serialize};
-use std::num::NonZeroUsize;
-use std::thread;
 
 /// The standard deviation of the sum of four numbers, each uniform in `0..65536`.
 const DEVIATION: f64 = 37_837.227;
@@ -15,8 +15,8 @@ const MIDDLE: i32 = 131_070;
 /// The largest absolute value of integers without a range.
 const RANGE: u64 = 4;
 
-/// A thread draws so many elements at least.
-const LEAST: usize = 1 << 16;
+/// So many elements are drawn one after the other.
+const PART: usize = 1 << 16;
 
 /// How the elements of a tensor come about. The order is that of the numbers in `assets/draw.cu`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,14 +85,8 @@ impl Kind {
     /// All elements of a tensor, rounded to its type.
     pub fn values(self, dtype: DType, seed: u64, count: usize) -> Vec<f64> {
         let mut all = vec![0.0; count];
-        let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let part = count.div_ceil(threads).max(LEAST);
-        thread::scope(|scope| {
-            for (i, values) in all.chunks_mut(part).enumerate() {
-                let mut fill = move || self.fill(dtype, seed, i * part, values);
-                if count <= part { fill() } else { drop(scope.spawn(fill)) }
-            }
-        });
+        let parts = all.par_chunks_mut(PART).enumerate();
+        parts.for_each(|(i, values)| self.fill(dtype, seed, i * PART, values));
         all
     }
 

@@ -67,6 +67,11 @@ impl Reporter for Collector<'_> {
         self.document.start(run)
     }
 
+    /// In the document, which nobody looks at, it can do without.
+    fn explains(&self, test: &str) -> bool {
+        self.report.explains(test) || (!self.is_hidden(test) && self.feedback.explains(test))
+    }
+
     fn test_finished(&mut self, verdict: &TestVerdict) -> io::Result<()> {
         let millis = verdict.time.as_secs_f64() * 1e3;
         self.tests.push((verdict.test.clone(), verdict.passed(), millis));

@@ -18,12 +18,13 @@ pub use escape::terminal;
 pub use student_file::stem;
 
 use crate::grades::Grade;
-use crate::plan::{Class, Roster, write_whole};
+use crate::plan::{Class, NEW, Roster, write_whole};
 use diagnostic::{Failure, FailureKind};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 /// Writes everything into the folder of the class.
 ///
@@ -38,6 +39,9 @@ pub fn write(class: &Class<'_>, roster: &Roster, grades: &[Grade]) -> Result<(),
 
 fn files(class: &Class<'_>, roster: &Roster, grades: &[Grade]) -> io::Result<()> {
     let (out, settings) = (class.out, class.settings);
+    for folder in ["", "feedback", "gradescope", "prairielearn", "classroom50", "results"] {
+        remove_left(&out.join(folder));
+    }
     grades.par_iter().try_for_each(|grade| {
         let name = stem(&grade.student);
         let write = |folder: &str, end: &str, text: String| {
@@ -55,6 +59,19 @@ fn files(class: &Class<'_>, roster: &Roster, grades: &[Grade]) -> io::Result<()>
     put(&out.join("overview.html"), overview::page(settings, roster, grades).as_bytes())?;
     put(&out.join("junit.xml"), &junit::document(settings, grades)?)?;
     similarity::write(&out.join("similarity"), &out.join("sources"), roster)
+}
+
+/// Removes what a grader left that was killed while it wrote a file: another one writes it in less than this.
+fn remove_left(folder: &Path) {
+    const YOUNG: Duration = Duration::from_secs(60);
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let age = entry.metadata().and_then(|meta| meta.modified()).map(|at| at.elapsed());
+        let is_old = age.is_ok_and(|age| age.is_ok_and(|age| age >= YOUNG));
+        if is_old && entry.file_name().as_encoded_bytes().starts_with(NEW.as_bytes()) {
+            // What cannot be removed stays.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Writes a file whole, and its folder if it is missing.

@@ -95,7 +95,8 @@ fn readme(class: &Class<'_>, puzzles: &BTreeSet<u32>) -> Vec<u8> {
     let list: String = puzzles.iter().map(puzzle).collect();
     let title = &class.settings.title;
     let text = format!(
-        "# {title}\n\nEdit these files, and grade them as often as you like:\n\n{list}\n\
+        "# {title}\n\nYou need the program `grader`; `grader doctor` checks what it needs.\n\
+         Edit these files, and grade them as often as you like:\n\n{list}\n\
          `grader hint N` gives a hint, `grader reset N` restores a file, `grader list` shows your progress.\n\
          Hand in the files of `puzzles/` that you edited, under their names.\n"
     );

@@ -213,13 +213,16 @@ impl Plan {
     }
 }
 
+/// How the names of files begin that are being written.
+pub(crate) const NEW: &str = ".new-";
+
 /// Writes a file so that nobody sees a part of it.
 ///
 /// # Errors
 /// The folder cannot be written.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+    let mut file = tempfile::Builder::new().prefix(NEW).tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.persist(path)?;
     Ok(())

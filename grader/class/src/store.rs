@@ -3,6 +3,7 @@
 //! A task that is being graded is locked with the lock of a file, which the system releases however its owner ends, so that two
 //! graders on one folder, also on two machines (over NFS 4), never grade a task at the same time.
 
+use crate::plan::write_whole;
 use crate::task::{Graded, Outcome};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -64,10 +65,8 @@ impl Store {
     /// # Errors
     /// The folder cannot be written; then there is no result.
     pub fn put(&self, Outcome { graded, document }: &Outcome) -> io::Result<()> {
-        let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(&self.results)?;
         // A machine that loses its power may leave a part of it, which is no result.
-        file.write_all(&serde_json::to_vec(&Kept { graded, document })?)?;
-        file.persist(self.path(&graded.key))?;
+        write_whole(&self.path(&graded.key), &serde_json::to_vec(&Kept { graded, document })?)?;
         // One line for each task that was graded, by whom and how long: for people. A short line is written in one piece.
         let mut log = File::options().create(true).append(true).open(&self.log)?;
         let Graded { key, puzzle, host, seconds, .. } = graded;

@@ -5,8 +5,11 @@ use crate::civil;
 use diagnostic::{Failure, FailureKind};
 use rustix::fs::OFlags;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::fs::{self, DirEntry, File, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -73,15 +76,15 @@ impl Search<'_> {
     /// # Errors
     /// The folder cannot be read.
     pub fn class(&self, folder: &Path) -> Result<Found, Failure> {
-        let mut students: BTreeMap<String, Vec<Try>> = BTreeMap::new();
+        let mut students: BTreeMap<Owner, Vec<Try>> = BTreeMap::new();
         let mut ignored = Vec::new();
         for entry in entries(folder).map_err(|e| unreadable(folder, &e))? {
-            let shown = entry.file_name().to_string_lossy().into_owned();
+            let shown = readable(&entry.file_name());
             let Ok(kind) = entry.file_type() else { continue };
             if shown.starts_with('.') || shown == "__MACOSX" {
             } else if kind.is_dir() {
                 let tries = self.tries(&entry.path());
-                students.entry(without_moodle(&shown).to_owned()).or_default().extend(tries);
+                students.entry(Owner::of_folder(&shown)).or_default().extend(tries);
             } else if !kind.is_file() {
                 ignored.push(format!("{shown}: a link or a device, which is not followed"));
             } else if let Some((student, puzzle)) = self.owner(&shown) {
@@ -93,8 +96,7 @@ impl Search<'_> {
                 ignored.push(format!("{shown}: its name fits no puzzle of the class"));
             }
         }
-        let students = students.into_iter().map(|(name, tries)| Student { name, tries });
-        Ok(Found { students: students.collect(), ignored })
+        Ok(Found { students: named(students), ignored })
     }
 
     /// The submissions of the one student whose folder this is.
@@ -144,7 +146,7 @@ impl Search<'_> {
 
     /// Adds the file for a puzzle, and the headers beside it.
     fn add(&self, to: &mut Try, puzzle: u32, path: &Path) {
-        let (source, at) = match read(path, self.limit) {
+        let (source, mut at) = match read(path, self.limit) {
             Ok(read) => read,
             Err(e) => return to.notes.push(format!("puzzle {puzzle}: {e}")),
         };
@@ -157,52 +159,99 @@ impl Search<'_> {
                 continue;
             }
             match read(&entry.path(), left) {
-                Ok((bytes, _)) => {
+                Ok((bytes, of_header)) => {
                     left -= bytes.len() as u64;
+                    at = at.max(of_header);
                     files.headers.insert(name, bytes);
                 }
                 Err(e) => to.notes.push(format!("puzzle {puzzle}, {name}: {e}")),
             }
         }
         to.at = to.at.max(at);
-        to.files.insert(puzzle, files);
+        if to.files.insert(puzzle, files).is_some() {
+            let name = readable(path.file_name().unwrap_or_default());
+            to.notes.push(format!("puzzle {puzzle}: there are several files; {name} counts"));
+        }
     }
 
     /// The student and the puzzle of a file beside those of other students.
-    fn owner(&self, file: &str) -> Option<(String, u32)> {
+    fn owner(&self, file: &str) -> Option<(Owner, u32)> {
         let stem = file.strip_suffix(".cu")?;
         for (number, puzzle) in self.puzzles {
             if let Some((before, _)) = stem.split_once(puzzle.as_str()) {
-                let name = without_canvas(before.trim_end_matches(['_', '-', ' ']));
-                return (!name.is_empty()).then(|| (name.to_owned(), *number));
+                let owner = Owner::of_prefix(before.trim_end_matches(['_', '-', ' ']));
+                return (!owner.name.is_empty()).then_some((owner, *number));
             }
         }
         let [(number, _)] = self.puzzles else { return None };
-        (!stem.is_empty()).then(|| (stem.to_owned(), *number))
+        (!stem.is_empty()).then(|| (Owner { name: stem.to_owned(), id: String::new() }, *number))
     }
+}
+
+/// Whose an entry of the folder is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Owner {
+    name: String,
+    /// What the platform writes beside the name, which two students may share; else nothing.
+    id: String,
+}
+
+impl Owner {
+    /// `Ada L` and `1234` for `Ada L_1234_assignsubmission_file_`, as Moodle names the folders of students.
+    fn of_folder(folder: &str) -> Self {
+        let moodle = folder.split_once("_assignsubmission_").map(|(before, _)| before);
+        let (name, id) = match moodle {
+            Some(before) => before.rsplit_once('_').unwrap_or((before, "")),
+            None => (folder, ""),
+        };
+        Self { name: name.to_owned(), id: id.to_owned() }
+    }
+
+    /// `lovelaceada` and `12` for `lovelaceada_LATE_12_345`, which Canvas writes before the name of a student's file.
+    fn of_prefix(prefix: &str) -> Self {
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let numbers = prefix.rsplit_once('_').filter(|(_, last)| digits(last));
+        let numbers = numbers.and_then(|(rest, _)| rest.rsplit_once('_'));
+        let (name, id) = match numbers.filter(|(_, id)| digits(id)) {
+            Some((name, id)) => (name.strip_suffix("_LATE").unwrap_or(name), id),
+            None => (prefix, ""),
+        };
+        Self { name: name.to_owned(), id: id.to_owned() }
+    }
+}
+
+/// The students by their names; those who share one have the platform's number behind it.
+fn named(owners: BTreeMap<Owner, Vec<Try>>) -> Vec<Student> {
+    let mut shared: BTreeMap<String, usize> = BTreeMap::new();
+    for owner in owners.keys() {
+        *shared.entry(owner.name.clone()).or_default() += 1;
+    }
+    let student = |(Owner { name, id }, tries)| {
+        let name =
+            if shared[&name] > 1 && !id.is_empty() { format!("{name} ({id})") } else { name };
+        Student { name, tries }
+    };
+    let mut students: Vec<Student> = owners.into_iter().map(student).collect();
+    students.sort_by(|a, b| a.name.cmp(&b.name));
+    students
+}
+
+/// A name as text. Bytes that are none stay told from each other: `M\xFCller`.
+fn readable(name: &OsStr) -> String {
+    let mut text = String::new();
+    for chunk in name.as_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            write!(text, "\\x{byte:02X}").ok();
+        }
+    }
+    text
 }
 
 /// The number that a file's name starts with: 10 for `10`, `10_mine` and `10-conv`.
 fn number_of(stem: &str) -> Option<u32> {
     let end = stem.find(|c: char| !c.is_ascii_digit()).unwrap_or(stem.len());
     stem[..end].parse().ok()
-}
-
-/// `Ada L` for `Ada L_1234_assignsubmission_file_`, as Moodle names the folders of students.
-fn without_moodle(folder: &str) -> &str {
-    let Some((before, _)) = folder.split_once("_assignsubmission_") else { return folder };
-    before.rsplit_once('_').map_or(before, |(name, _)| name)
-}
-
-/// `lovelaceada` for `lovelaceada_LATE_12_345`, which Canvas writes before the name of a student's file.
-fn without_canvas(prefix: &str) -> &str {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let numbers = prefix.rsplit_once('_').filter(|(_, last)| digits(last));
-    let numbers = numbers.and_then(|(rest, _)| rest.rsplit_once('_'));
-    match numbers.filter(|(_, id)| digits(id)) {
-        Some((name, _)) => name.strip_suffix("_LATE").unwrap_or(name),
-        None => prefix,
-    }
 }
 
 /// A name that is no path, no option and no hidden file, whoever reads it.
@@ -269,6 +318,7 @@ fn unreadable(folder: &Path, error: &io::Error) -> Failure {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+    use std::time::{Duration, SystemTime};
 
     fn puzzles() -> Vec<Known> {
         vec![(10, "10_conv".into()), (12, "12_lenet".into())]
@@ -337,6 +387,55 @@ mod tests {
         assert_eq!(note(0), "1 links were not followed");
         assert!(note(1).contains("more than"));
         assert_eq!(found.ignored.len(), 1);
+    }
+
+    /// No student's files become another's, whatever their names have in common.
+    #[test]
+    fn students_who_share_a_name_stay_two() {
+        let dir = folder(&[
+            "Eve E_77_assignsubmission_file_/10.cu",
+            "Eve E_78_assignsubmission_file_/12.cu",
+            "lovelace_12_345_10_conv.cu",
+            "lovelace_LATE_12_346_12_lenet.cu",
+            "lovelace_13_347_10_conv.cu",
+            "zoe_10_conv.cu",
+            "zoe_10_conv-1.cu",
+        ]);
+        for byte in [b'\xFC', b'\xFD'] {
+            let name = [b'M', byte, b'l'];
+            let student = dir.path().join(OsStr::from_bytes(&name));
+            fs::create_dir(&student).unwrap();
+            fs::write(student.join("10_conv.cu"), name).unwrap();
+        }
+        let expected = [
+            ("Eve E (77)", vec![10]),
+            ("Eve E (78)", vec![12]),
+            ("M\\xFCl", vec![10]),
+            ("M\\xFDl", vec![10]),
+            ("lovelace (12)", vec![10, 12]),
+            ("lovelace (13)", vec![10]),
+            ("zoe", vec![10]),
+        ];
+        assert_eq!(found(dir.path()), expected.map(|(name, all)| (name.to_owned(), all)));
+        let search = Search { puzzles: &puzzles(), limit: 1000 };
+        let zoe = search.class(dir.path()).unwrap().students.pop().unwrap();
+        assert_eq!(
+            zoe.tries[0].notes,
+            ["puzzle 10: there are several files; zoe_10_conv.cu counts"]
+        );
+    }
+
+    #[test]
+    fn a_header_counts_for_the_time_of_a_submission() {
+        let dir = folder(&["ada/10_conv.cu", "ada/late.cuh"]);
+        let at = |name: &str, seconds| {
+            let file = File::options().write(true).open(dir.path().join(name)).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+        };
+        at("ada/10_conv.cu", 1000);
+        at("ada/late.cuh", 2000);
+        let search = Search { puzzles: &puzzles(), limit: 1000 };
+        assert_eq!(search.class(dir.path()).unwrap().students[0].tries[0].at, 2000);
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub struct Graded {
 pub struct Outcome {
     /// All but the report for machines.
     pub graded: Graded,
-    /// That report.
+    /// The report for machines, as it was written.
     pub document: Box<RawValue>,
 }
 

@@ -18,9 +18,10 @@ use serde_json::value::RawValue;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::thread;
 use std::time::Duration;
 use toolchain::env::Env;
-use toolchain::process::{self, Termination};
+use toolchain::process::{self, Finished, Termination};
 use toolchain::scratch::Scratch;
 use toolchain::{Headers, Request, Toolchain, VirtualArch};
 
@@ -32,6 +33,12 @@ const OUTPUT: usize = 64 << 20;
 
 /// The worker ends itself at the limit; this much later it is killed from outside.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// Time between the end of a worker that was killed, and a second one.
+const NEXT: Duration = Duration::from_secs(2);
+
+/// With less room for temporary files, in bytes, no failure is a submission's: compilers crash, or say anything.
+const ROOM: u64 = 64 << 20;
 
 /// A kernel file to grade.
 #[derive(Clone, Copy, Debug)]
@@ -67,8 +74,8 @@ struct Order {
 #[derive(Serialize, Deserialize)]
 enum Answer {
     Graded(Box<Outcome>),
-    /// The machine lacks something, in words.
-    Failed(String),
+    /// The machine lacks something: what, and what to do.
+    Failed(String, Vec<String>),
 }
 
 /// Grades a task in a process of its own, with so many threads.
@@ -82,10 +89,6 @@ pub fn grade(plan: &Plan, task: &Task, threads: usize) -> Result<Outcome, Failur
     };
     let program = std::env::current_exe()
         .map_err(|e| failed(format!("cannot find the grader's own program: {e}")))?;
-    let mut command = Command::new(program);
-    command.arg(CHILD_COMMAND).env("RAYON_NUM_THREADS", threads.to_string());
-    // A backtrace of a process that has no memory left would wait for itself for ever.
-    command.env("RUST_BACKTRACE", "0");
     let order = Order {
         workbook: plan.workbook.clone(),
         nvcc: plan.nvcc.clone(),
@@ -96,11 +99,28 @@ pub fn grade(plan: &Plan, task: &Task, threads: usize) -> Result<Outcome, Failur
     let input = serde_json::to_vec(&order).unwrap_or_default();
     let limit = Duration::from_secs(plan.limits.seconds);
     let limits = process::Limits { timeout: limit + GRACE, output: OUTPUT };
-    let done = process::run(command, input, &limits)
-        .map_err(|e| failed(format!("cannot start a process: {e}")))?;
+    let run = || {
+        let mut command = Command::new(&program);
+        command.arg(CHILD_COMMAND).env("RAYON_NUM_THREADS", threads.to_string());
+        // A backtrace of a process that has no memory left would wait for itself for ever.
+        command.env("RUST_BACKTRACE", "0");
+        process::run(command, input.clone(), &limits)
+            .map_err(|e| failed(format!("cannot start a process: {e}")))
+    };
+    let mut done = run()?;
+    if was_killed(&done) && done.time < limit {
+        // Whoever stops a job kills its processes one after another: this one may be next, and must not write down before
+        // that the submission broke the worker down.
+        thread::sleep(NEXT);
+        done = run()?;
+    }
     let mut outcome = match serde_json::from_slice(&done.stdout) {
         Ok(Answer::Graded(outcome)) if done.success() => *outcome,
-        Ok(Answer::Failed(text)) => return Err(failed(text)),
+        Ok(Answer::Failed(title, help)) => {
+            let mut failure = failed(title);
+            failure.diagnostics[0].help.splice(0..0, help);
+            return Err(failure);
+        }
         _ if done.ending == Termination::TimedOut || done.time >= limit => {
             let text = format!("The tests did not end within {} seconds.", plan.limits.seconds);
             without_verdict(task, Ending::TimeLimit, text, "")
@@ -120,6 +140,12 @@ pub fn grade(plan: &Plan, task: &Task, threads: usize) -> Result<Outcome, Failur
     };
     outcome.graded.seconds = done.time.as_secs_f64();
     Ok(outcome)
+}
+
+/// Was the process ended by a signal that others send?
+fn was_killed(done: &Finished) -> bool {
+    let sent = [Signal::KILL, Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT];
+    matches!(done.ending, Termination::Signal(signal) if sent.iter().any(|of| of.as_raw() == signal))
 }
 
 /// The result of a task whose worker gave none.
@@ -147,7 +173,11 @@ pub fn main(grade: Grade) -> ExitCode {
     confine(&order.limits);
     let answer = match work(&order, grade) {
         Ok(outcome) => Answer::Graded(Box::new(outcome)),
-        Err(failure) => Answer::Failed(failure.render(false)),
+        Err(failure) => {
+            let first = failure.diagnostics.into_iter().next();
+            let (title, help) = first.map(|of| (of.title, of.help)).unwrap_or_default();
+            Answer::Failed(title, help)
+        }
     };
     let written = serde_json::to_writer(io::stdout().lock(), &answer).map_err(io::Error::from);
     match written.and_then(|()| io::stdout().flush()) {
@@ -165,8 +195,8 @@ fn confine(limits: &Limits) {
     let bytes = Some(limits.memory_mb << 20);
     setrlimit(Resource::Data, Rlimit { current: bytes, maximum: bytes }).ok();
     let seconds = Duration::from_secs(limits.seconds);
-    std::thread::spawn(move || {
-        std::thread::sleep(seconds);
+    thread::spawn(move || {
+        thread::sleep(seconds);
         kill_process(getpid(), Signal::TERM).ok();
     });
 }
@@ -200,6 +230,11 @@ fn work(order: &Order, grade: Grade) -> Result<Outcome, Failure> {
         Err(failure) => collector.failed(failure).ok(),
     };
     let tests = collector.into_tests();
+    if result.is_err() && !has_room(&std::env::temp_dir()) {
+        let title = "the folder for temporary files is full".to_owned();
+        let help = "free some space there, or set TMPDIR to another folder";
+        return Err(Failure::new(FailureKind::Environment, title, help));
+    }
     if let Err(failure) = &result
         && failure.kind != FailureKind::Kernel
         && on_virtual_machine
@@ -214,6 +249,11 @@ fn work(order: &Order, grade: Grade) -> Result<Outcome, Failure> {
         outcome.graded.counters = counters(&run).ok().flatten();
     }
     Ok(outcome)
+}
+
+/// Is there room for temporary files in a folder?
+fn has_room(folder: &Path) -> bool {
+    rustix::fs::statvfs(folder).map_or(true, |disk| disk.f_bavail * disk.f_frsize >= ROOM)
 }
 
 /// Does the compiler work, and is there room for its files?
@@ -250,4 +290,15 @@ fn counters(run: &Run<'_>) -> Result<Option<Counters>, Failure> {
     let total = vm.count(case)?.total;
     let sectors = total.load_sectors + total.store_sectors;
     Ok(Some(Counters { instructions: total.instructions(), sectors }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_seen() {
+        assert!(has_room(Path::new("/tmp")));
+        assert!(!has_room(Path::new("/proc")), "it holds nothing of anybody's");
+    }
 }

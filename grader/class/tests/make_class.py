@@ -26,7 +26,8 @@ def kernels(workbook: Path, number: int):
     wrong = []
     for kernel in known["wrong"]:
         text = solution
-        for replace in kernel["replace"]:
+        own = [kernel] if "from" in kernel else []
+        for replace in own + kernel.get("replace", []):
             text = text.replace(replace["from"], replace["to"])
         wrong.append(text)
     return stub.stem, solution, wrong

@@ -9,19 +9,23 @@ const MAX_LINES: usize = 12;
 
 /// First and last line (1-based) of the statement, or the head of a loop or condition, that a line belongs to.
 pub fn statement(source: &str, line: u32) -> RangeInclusive<u32> {
-    let lines: Vec<&str> = source.lines().map(code).collect();
-    let Some(index) = (line as usize).checked_sub(1).filter(|&index| index < lines.len()) else {
+    let Some(index) = (line as usize).checked_sub(1) else { return line..=line };
+    // The lines around it alone: a file can hold many kernels.
+    let before = index.min(MAX_LINES);
+    let lines: Vec<&str> =
+        source.lines().skip(index - before).take(before + 1 + MAX_LINES).map(code).collect();
+    if lines.len() <= before {
         return line..=line;
-    };
-    let mut first = index;
-    while first > 0 && index - first < MAX_LINES && !ends(lines[first - 1]) {
+    }
+    let mut first = before;
+    while first > 0 && !ends(lines[first - 1]) {
         first -= 1;
     }
-    let mut last = index;
-    while last + 1 < lines.len() && last - index < MAX_LINES && !ends(lines[last]) {
+    let mut last = before;
+    while last + 1 < lines.len() && !ends(lines[last]) {
         last += 1;
     }
-    first as u32 + 1..=last as u32 + 1
+    line - (before - first) as u32..=line + (last - before) as u32
 }
 
 /// Whether a line is part of the head of a loop or condition, without what it governs.
@@ -40,6 +44,9 @@ pub fn code(line: &str) -> &str {
 
 /// A line without its `//` comment.
 pub fn without_comment(line: &str) -> &str {
+    if !line.contains("//") {
+        return line;
+    }
     let comment = pieces(line).find(|p| p.kind == Kind::Comment && p.text.starts_with("//"));
     comment.map_or(line, |comment| &line[..comment.span.start])
 }

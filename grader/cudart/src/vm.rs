@@ -351,7 +351,7 @@ impl Device for VmDevice {
             return Ok(Symbol { address: None, bytes: size as u64 });
         }
         let (address, size) =
-            self.memory.variable(&module, name).ok_or(CudaError::INVALID_SYMBOL)?;
+            module.variable(&mut self.memory, name).ok_or(CudaError::INVALID_SYMBOL)?;
         Ok(Symbol { address: Some(address), bytes: size as u64 })
     }
 

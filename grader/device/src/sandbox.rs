@@ -195,7 +195,11 @@ fn install(
         let list = rules.entry(*call).or_default();
         for conditions in alternatives {
             let condition = |(arg, op, value): &(u8, Op, u64)| {
-                let len = if matches!(op, Op::MaskedEq(_)) { Len::Qword } else { Len::Dword };
+                // A pointer whose lower half is zero is not null, and flags fill a whole word; numbers may have anything in
+                // their upper half.
+                let whole =
+                    matches!(op, Op::MaskedEq(_)) || (*call, *arg) == (libc::SYS_prlimit64, 2);
+                let len = if whole { Len::Qword } else { Len::Dword };
                 SeccompCondition::new(*arg, len, op.clone(), *value)
             };
             let conditions: Result<Vec<_>, _> = conditions.iter().map(condition).collect();

@@ -161,4 +161,6 @@ pub use sized_formula::SizedFormula;
 pub use span::Span;
 pub use terms::expansion::{ElementRef, Term};
 pub use variants::parts::{PartValue, parts};
-pub use variants::search::{Fit, Observation, Variant, search as search_variants};
+pub use variants::search::{
+    Fit, Observation, Variant, compare as compare_variants, search as search_variants,
+};

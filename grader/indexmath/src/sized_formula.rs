@@ -92,8 +92,7 @@ impl SizedFormula {
         known: &Values,
         wanted: &[&str],
     ) -> Result<BTreeMap<String, Vec<Approx>>> {
-        let ids = wanted.iter().map(|name| self.lowered.tensor(name));
-        let ids = ids.collect::<Result<Vec<_>>>()?;
+        let ids = self.ids(wanted)?;
         let computed = compute(&self.lowered, known, &ids, &[])?;
         self.results(known, wanted, &ids, computed)
     }
@@ -109,13 +108,16 @@ impl SizedFormula {
         known: &Values,
         wanted: &[&str],
     ) -> Result<BTreeMap<String, Vec<Approx>>> {
-        let ids = wanted.iter().map(|name| self.lowered.tensor(name));
-        let ids = ids.collect::<Result<Vec<_>>>()?;
+        let ids = self.ids(wanted)?;
         let mut computed = compute(&self.lowered, known, &ids, &[])?;
         if self.cost(wanted).steps <= MAX_SAMPLED_STEPS {
             sharpen(&self.lowered, known, &ids, &mut computed.results);
         }
         self.results(known, wanted, &ids, computed)
+    }
+
+    fn ids(&self, names: &[&str]) -> Result<Vec<TensorId>> {
+        names.iter().map(|name| self.lowered.tensor(name)).collect()
     }
 
     fn results(

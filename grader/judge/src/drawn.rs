@@ -1,10 +1,10 @@
 //! Judges the cases that a run draws, and reduces one that fails to the smallest that still does (as property tests do: Claessen
 //! and Hughes, `QuickCheck`, ICFP 2000).
 
-use crate::formula_variant;
-use crate::grade::{self, Machine, Program};
-use crate::intermediate;
+use crate::diagnosis::diagnose;
+use crate::grade::{self, Detail, Machine, Program};
 use crate::judgement;
+use crate::other_cases::OtherCases;
 use crate::verdict::TestVerdict;
 use device::backend::Backend;
 use diagnostic::Failure;
@@ -43,8 +43,20 @@ impl<'a> DrawnCases<'a> {
 
     /// Each possible case with its plan and the flavour of its data.
     fn iter(&self) -> impl Iterator<Item = (&Plan, &Case, Flavour)> {
-        self.cases.iter().filter_map(|(plan, built)| {
-            let built = built.get_or_init(|| draw::build(self.spec, plan, self.seed));
+        self.iter_those(|_| true)
+    }
+
+    /// As [`Self::iter`], of the plans that are `wanted`; the others are not built for it.
+    pub(crate) fn iter_those(
+        &self,
+        wanted: impl Fn(&Plan) -> bool,
+    ) -> impl Iterator<Item = (&Plan, &Case, Flavour)> {
+        self.cases.iter().filter(move |(plan, _)| wanted(plan)).filter_map(|(plan, built)| {
+            // Built outside the lock: a thread that waits for a part of its case may begin another kernel, which asks for this case.
+            if built.get().is_none() {
+                let _ = built.set(draw::build(self.spec, plan, self.seed));
+            }
+            let built = built.get()?;
             built.as_ref().map(|(case, flavour)| (plan, case, *flavour))
         })
     }
@@ -97,13 +109,13 @@ pub fn judge(
         }
     }
     let Some(smallest) = smallest else { return Ok(Some(passed(cases, time, seed))) };
-    let (run, mut verdict) = grade::judge_case(machine, program, &smallest.case)?;
+    let (run, mut verdict) = grade::judge_case(machine, program, &smallest.case, Detail::Full)?;
     if verdict.passed() {
         // What fails by chance may pass the second time.
         verdict = judgement::with_formula(smallest.verdict, &smallest.case);
-    } else if program.host.is_none() {
-        verdict = formula_variant::explain(machine.backend(), spec, &smallest.case, &run, verdict);
-        verdict = intermediate::explain(machine, program, spec, &smallest.case, verdict);
+    } else {
+        let others = OtherCases::new(spec, seed);
+        verdict = diagnose((machine, program), &others, (&smallest.case, &run), verdict);
     }
     verdict.smallest = Some(smallest.plan.flavour);
     Ok(Some(verdict))

@@ -3,7 +3,7 @@
 use crate::expansion::{self, ElementTerms};
 use crate::judgement;
 use device::backend::{Backend, Run};
-use device::finding::Finding;
+use device::finding::{Finding, ThreadId};
 use device::provenance::Place;
 use device::vm::VmBackend;
 use device::vm::expansion::{Effort, Followed};
@@ -30,6 +30,8 @@ pub struct Explanation {
     pub correct: bool,
     /// The products; None where they could not be followed or compared.
     pub terms: Option<ElementTerms>,
+    /// The thread that wrote it last, where its products could be followed.
+    pub writer: Option<ThreadId>,
     /// All elements of all outputs.
     pub all: Comparison,
     /// Mistakes of the run.
@@ -61,18 +63,18 @@ impl Comparison {
 /// Products that are compared of all elements: about a second.
 const MAX_WORK: usize = 500_000;
 
-/// Explains `at` of a kernel in `source`; by default the first wrong element, or the one with most products
-/// if all are correct.
+/// Explains `at` of a kernel in `source` after a `run` of the case; by default the first wrong element, or the one with most
+/// products if all are correct. It runs the case once more, to follow its values.
 ///
 /// # Errors
 /// The machine cannot run the case, or it has no output.
 pub fn explain(
     vm: &VmBackend,
     case: &Case,
+    run: Run,
     at: Option<Place>,
     source: &str,
 ) -> Result<Explanation, Failure> {
-    let run = vm.run(case)?;
     let verdict = judgement::judge(case, &run);
     let followed = vm.follow(case, Effort::LONG, None)?;
     // What a race leaves behind holds for one order of the threads.
@@ -134,6 +136,7 @@ pub fn explain(
         correct: !verdict.diffs.iter().any(|d| d.tensor == wanted && d.wrong[place.flat]),
         got: result.written[place.flat].then_some(result.values[place.flat]),
         terms: shown,
+        writer: sum.map(|sum| sum.writer),
         all,
         passed: verdict.passed(),
         tensor: wanted,
@@ -153,28 +156,46 @@ fn terms(case: &Case, run: &Run, followed: Option<&Followed>, at: Place) -> Opti
     expansion::element_terms(case, &wanted, at.flat, &sum, result.values[at.flat])
 }
 
-/// The case to explain: the first that fails by its values, else the first that fails, else the one with the smallest
-/// tensors.
+/// The case to explain, with its run: the first that fails by its values, else the first that fails, else the one with the
+/// smallest tensors. Each case runs once at most; None if there is no case.
 ///
 /// # Errors
 /// The machine cannot run one of them.
-pub fn first_to_explain<'c>(
+fn first_to_explain<'c>(
     vm: &VmBackend,
     cases: &'c [Case],
-) -> Result<Option<&'c Case>, Failure> {
+) -> Result<Option<(&'c Case, Run)>, Failure> {
+    let size = |case: &Case| case.tensors.iter().map(|t| t.tensor.len()).sum::<usize>();
     let mut first_failing = None;
+    let mut smallest: Option<(&Case, Run)> = None;
     for case in cases {
         let run = vm.run(case)?;
         let verdict = judgement::judge(case, &run);
         if verdict.diffs.iter().any(|diff| diff.terms.mismatch.got.is_some()) {
-            return Ok(Some(case));
+            return Ok(Some((case, run)));
         }
         if !verdict.passed() {
-            first_failing.get_or_insert(case);
+            first_failing.get_or_insert((case, run));
+        } else if smallest.as_ref().is_none_or(|(least, _)| size(case) < size(least)) {
+            smallest = Some((case, run));
         }
     }
-    let size = |case: &&Case| case.tensors.iter().map(|t| t.tensor.len()).sum::<usize>();
-    Ok(first_failing.or_else(|| cases.iter().min_by_key(size)))
+    Ok(first_failing.or(smallest))
+}
+
+/// The first case with its run, where a test was chosen by name; otherwise the one to explain.
+///
+/// # Errors
+/// The machine cannot run it.
+pub fn case_to_explain<'c>(
+    vm: &VmBackend,
+    cases: &'c [Case],
+    is_chosen: bool,
+) -> Result<Option<(&'c Case, Run)>, Failure> {
+    match cases.first() {
+        Some(case) if is_chosen => Ok(Some((case, vm.run(case)?))),
+        _ => first_to_explain(vm, cases),
+    }
 }
 
 /// Finds an element by its name, such as `grad_input[0,0,2,2]` or `grad(input)[0, 0, 2, 2]`.

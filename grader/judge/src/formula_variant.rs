@@ -1,32 +1,22 @@
 //! Which wrong formula gives exactly what the kernel computed? Found with the data of the failing test, and believed once the
 //! kernel has run with other data, and where the spec has such tests at other sizes, and gave the same wrong formula's values again.
 
-use crate::verdict::{FormulaVariant, TestVerdict};
+use crate::other_cases::OtherCases;
+use crate::verdict::{Cause, FormulaVariant, TestVerdict};
 use device::backend::{Backend, Run};
-use indexmath::{Approx, Fit, Observation, SizedFormula, Values, Variant, search_variants};
+use indexmath::{
+    Approx, Fit, Observation, SizedFormula, Values, Variant, compare_variants, search_variants,
+};
 use puzzle::case::{Case, CaseLaunch, CaseTensor, last_launch_with};
-use puzzle::draw::{self, Flavour, Plan};
-use puzzle::oracle;
-use puzzle::spec::{Check, Data, DataKind, Spec, Test};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
-/// Tests that a variant must agree with, besides the one that failed.
-const MORE_TESTS: usize = 6;
-/// Drawn cases that it may have to agree with.
-const DRAWN_CASES: usize = 18;
 /// After so many cases a single variant is believed. Several that fit all of them go through the others: sizes that were equal by
 /// chance differ there.
 const ENOUGH: usize = 16;
-/// The data of these: those that a formula never leaves open.
-const PLAIN: [Flavour; 2] = [Flavour::Integers, Flavour::Normal];
-/// Elements of all tensors of a test that runs again for this.
-const MAX_ELEMENTS: usize = 1 << 20;
-
 /// Adds to a failing verdict the variant of the formula that the kernel computes, if there is one and further runs confirm it.
-pub fn explain(
+pub(crate) fn explain(
     backend: &dyn Backend,
-    spec: &Spec,
+    others: &OtherCases<'_>,
     case: &Case,
     run: &Run,
     mut verdict: TestVerdict,
@@ -36,13 +26,17 @@ pub fn explain(
         return verdict;
     }
     let Some(at) = first_cause(case, &verdict) else { return verdict };
+    // A formula that gives what was there before says less.
+    if verdict.diffs[at].cause == Some(Cause::Unchanged) {
+        return verdict;
+    }
     let name = verdict.diffs[at].tensor.name.clone();
     let Some(seen) = Seen::of(case, run, &name) else { return verdict };
     // The form that a person would write explains best.
     for closed in [true, false] {
         let Some(formula) = formula(case, &name, closed) else { continue };
         let fitting = search_variants(&seen.observation(formula));
-        let variant = confirmed(backend, spec, case, &name, closed, fitting);
+        let variant = confirmed(backend, others, case, &name, closed, fitting);
         if variant.is_some() {
             verdict.diffs[at].variant = variant;
             break;
@@ -63,7 +57,7 @@ pub(crate) fn formula<'a>(case: &'a Case, name: &str, closed: bool) -> Option<&'
 /// The simplest of the variants that fit in further runs too.
 fn confirmed(
     backend: &dyn Backend,
-    spec: &Spec,
+    others: &OtherCases<'_>,
     case: &Case,
     name: &str,
     closed: bool,
@@ -73,7 +67,7 @@ fn confirmed(
     if fitting.is_empty() {
         return None;
     }
-    for (at, other) in others(spec, case, name).enumerate() {
+    for (at, other) in others.like(case, name).enumerate() {
         if at >= ENOUGH && fitting.len() < 2 {
             break;
         }
@@ -84,7 +78,7 @@ fn confirmed(
         let Some(seen) = Seen::of(&other, &run, name) else { continue };
         let Some(formula) = formula(&other, name, closed) else { continue };
         let seen = seen.observation(formula);
-        let fits: Vec<Fit> = fitting.iter().map(|variant| variant.fit(&seen)).collect();
+        let fits = compare_variants(&fitting, &seen);
         let explains = fits.contains(&Fit::Explains);
         confirmed += usize::from(explains);
         other_sizes |= explains && other.dims != case.dims;
@@ -105,71 +99,6 @@ pub(crate) fn first_cause(case: &Case, verdict: &TestVerdict) -> Option<usize> {
         sources.is_some_and(|all| verdict.diffs.iter().any(|diff| all.contains(&diff.tensor.name)))
     };
     verdict.diffs.iter().position(|diff| !from_wrong(&diff.tensor.name))
-}
-
-/// The other cases that a variant is tried on: the same test with other data, with wilder data, a few that are drawn, so that sizes
-/// differ that are equal here, and a few of the other tests. None has the data of the case itself.
-pub(crate) fn others(spec: &Spec, case: &Case, tensor: &str) -> impl Iterator<Item = Case> {
-    let computes = |test: &&Test| test.outputs().iter().any(|name| name == tensor);
-    let size = |test: &Test| test.buffers.iter().map(|b| b.tensor.len()).sum::<usize>();
-    let (same, mut rest): (Vec<&Test>, Vec<&Test>) = spec
-        .tests
-        .iter()
-        .filter(computes)
-        .filter(|test| size(test) <= MAX_ELEMENTS)
-        .partition(|test| test.name == case.test);
-    rest.sort_by_key(|test| size(test));
-    let seed = case.seed.wrapping_add(1);
-    let real = reals(spec);
-    let wild = same.iter().flat_map(|test| WILD.map(|kind| wilder(test, &real, kind)));
-    let others = spread(&rest).into_iter().cloned();
-    let all: Vec<Test> = same.iter().map(|&test| test.clone()).chain(wild).chain(others).collect();
-    let built = all.into_iter().filter_map(move |test| oracle::build_case(spec, &test, seed).ok());
-    let name = tensor.to_owned();
-    // What only values that are not finite show, others do not confirm.
-    let finite = case.known.values().flatten().all(|value| value.is_finite());
-    let plain = move |plan: &Plan| !finite || PLAIN.contains(&plan.flavour);
-    let drawn = draw::plans(spec, seed).into_iter().filter(plain);
-    // Another kernel may compute the same, correctly.
-    let launched: BTreeSet<&String> = case.launches.iter().map(|launch| &launch.kernel).collect();
-    let drawn = drawn.filter(move |plan| plan.kernels.iter().collect::<BTreeSet<_>>() == launched);
-    let drawn = drawn.filter_map(move |plan| Some(draw::build(spec, &plan, seed)?.0));
-    let drawn = drawn.filter(move |other| other.expected(&name).is_some()).take(DRAWN_CASES);
-    built.chain(drawn).filter(|other| other.known != case.known || other.dims != case.dims)
-}
-
-/// Data that tell apart what ordinary data do not: far from each other, and all on one side of 0.
-const WILD: [DataKind; 3] = [
-    DataKind::Normal { scale: 1.0, shift: 0.0 },
-    DataKind::Normal { scale: 60.0, shift: 0.0 },
-    DataKind::Normal { scale: 100.0, shift: -300.0 },
-];
-
-/// The inputs of a formula that take any real value: a test of the spec draws them so.
-fn reals(spec: &Spec) -> BTreeSet<String> {
-    // Integers are the default, also of what a kernel does not take: a gradient that it assumes to be 1.
-    let is_real = |data: &Data| matches!(data, Data::Kind(DataKind::Normal { .. }));
-    let all = spec.tests.iter().flat_map(|test| &test.data);
-    all.filter(|(_, data)| is_real(data)).map(|(name, _)| name.clone()).collect()
-}
-
-/// The test with other data for these inputs, and without what depends on the data.
-fn wilder(test: &Test, real: &BTreeSet<String>, kind: DataKind) -> Test {
-    let float = |name: &String| test.inputs.iter().any(|t| t.name == *name && t.dtype.is_float());
-    let data = test.data.iter().map(|(name, data)| {
-        let data = if real.contains(name) && float(name) { Data::Kind(kind) } else { data.clone() };
-        (name.clone(), data)
-    });
-    let data = data.collect();
-    let mut wilder = test.clone();
-    (wilder.data, wilder.check) = (data, Check::Formula);
-    wilder
-}
-
-/// A few tests of different sizes: the middle ones tell most, the smallest cost least.
-fn spread<'a>(tests: &[&'a Test]) -> Vec<&'a Test> {
-    let step = (tests.len() / 2 / MORE_TESTS).max(1);
-    tests.iter().step_by(step).take(MORE_TESTS).copied().collect()
 }
 
 /// A run's result for one tensor.
@@ -207,8 +136,11 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// The numbers of a launch that a kernel can confuse with sizes.
+/// The numbers of a launch that a kernel can confuse with sizes. A launch of one thread has none, and host code is called as one.
 fn constants(launch: &CaseLaunch) -> Vec<(String, i64)> {
+    if [launch.block, launch.grid] == [[1; 3]; 2] {
+        return Vec::new();
+    }
     let axes = |name: &str, sizes: [u32; 3]| {
         let named = ["x", "y", "z"].into_iter().zip(sizes);
         let named = named.filter(|(axis, size)| *axis == "x" || *size > 1);

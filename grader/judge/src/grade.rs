@@ -308,6 +308,15 @@ pub fn run_and_judge(backend: &dyn Backend, case: &Case) -> Result<(Run, TestVer
     Ok((run, verdict))
 }
 
+/// How much a report will tell of a wrong result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// All that can be found out.
+    Full,
+    /// What is wrong, and not how it came about, which takes most of the time.
+    Brief,
+}
+
 /// Runs one case, judges it and adds the [details](detailed).
 ///
 /// # Errors
@@ -316,23 +325,33 @@ pub fn judge_case(
     machine: &Machine,
     program: &Program,
     case: &Case,
+    detail: Detail,
 ) -> Result<(Run, TestVerdict), Failure> {
     let (run, verdict) = run_and_judge(machine.backend(), case)?;
-    let verdict = detailed(machine, program, case, &run, verdict);
+    let verdict = detailed(machine, program, case, &run, verdict, detail);
     Ok((run, verdict))
 }
 
 /// Adds to the verdict on a run what a report tells of it. A case that runs on a GPU runs on the virtual machine too: it sees
 /// races and reads outside that a GPU lets pass, and tells lines, indices and threads. There, too, the thread of the first
-/// wrong element is traced.
+/// wrong element is traced, if the report is to be full.
 pub fn detailed(
     machine: &Machine,
     program: &Program,
     case: &Case,
     run: &Run,
     mut verdict: TestVerdict,
+    detail: Detail,
 ) -> TestVerdict {
     let source = &program.compiled.source.text;
+    let with_formula = |verdict| match detail {
+        Detail::Full => judgement::with_formula(verdict, case),
+        Detail::Brief => verdict,
+    };
+    let trace = |vm: &VmBackend, verdict| match detail {
+        Detail::Full => trace(vm, case, verdict, source),
+        Detail::Brief => verdict,
+    };
     let mut verdict = match machine {
         Machine::Host(host) => {
             let verdict = match host.interpreted() {
@@ -345,13 +364,13 @@ pub fn detailed(
                 Some(vm) => see_more(&vm, case, verdict),
                 None => verdict,
             };
-            judgement::with_formula(verdict, case)
+            with_formula(verdict)
         }
-        Machine::Vm(vm) => trace(vm, case, verdict, source),
+        Machine::Vm(vm) => trace(vm, verdict),
         Machine::Gpu(_) => match program.virtual_machine() {
-            Ok(vm) => trace(&vm, case, see_more(&vm, case, verdict), source),
+            Ok(vm) => trace(&vm, see_more(&vm, case, verdict)),
             // Where the virtual machine cannot run the program, the GPU's word stands alone.
-            Err(_) => judgement::with_formula(verdict, case),
+            Err(_) => with_formula(verdict),
         },
     };
     findings::settle(&mut verdict.findings, case, source);

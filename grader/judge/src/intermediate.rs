@@ -2,8 +2,9 @@
 //! the formula gives for each of its parts: where the element is as expected then, this value was the mistake. It is believed where
 //! the same part and the same line explain other elements and other data too.
 
-use crate::formula_variant::{first_cause, formula, others};
+use crate::formula_variant::{first_cause, formula};
 use crate::grade::{self, Machine, Program};
+use crate::other_cases::OtherCases;
 use crate::verdict::{Mismatch, TestVerdict, WrongPart};
 use cpptext::statements::is_head;
 use device::finding::SourceLoc;
@@ -12,7 +13,6 @@ use device::vm::VmBackend;
 use device::vm::expansion::{Effort, Followed};
 use indexmath::{PartValue, parts};
 use puzzle::case::Case;
-use puzzle::spec::Spec;
 
 /// Further elements of the case that are looked at.
 const MORE_ELEMENTS: usize = 2;
@@ -22,6 +22,8 @@ const MORE_CASES: usize = 2;
 const MOST_TRIED: usize = 5;
 /// An element tells something where its bound is no larger than this part of its error.
 const CLEAR: f64 = 1e-2;
+/// So near to a whole number a part may be it, but for rounding.
+const NEUTRAL: f64 = 1e-6;
 /// Parts that are looked at more closely.
 const MOST_SUSPECTS: usize = 4;
 
@@ -41,6 +43,8 @@ struct Suspect {
     part: PartValue,
     got: f64,
     line: Option<SourceLoc>,
+    /// It should have been 0, 1 or -1 wherever it was seen: any factor or term too many looks like it.
+    neutral: bool,
 }
 
 impl Suspect {
@@ -52,10 +56,10 @@ impl Suspect {
 
 /// Adds to a failing verdict the part of the formula that the kernel computed wrongly, if there is one and other data confirm it.
 /// The kernel runs on the virtual machine for this, wherever it ran before.
-pub fn explain(
+pub(crate) fn explain(
     machine: &Machine,
     program: &Program,
-    spec: &Spec,
+    others: &OtherCases<'_>,
     case: &Case,
     mut verdict: TestVerdict,
 ) -> TestVerdict {
@@ -76,7 +80,7 @@ pub fn explain(
         return verdict;
     }
     let Some(at) = first_cause(case, &verdict) else { return verdict };
-    let search = |closed| wrong_part(vm, spec, case, &verdict, at, closed);
+    let search = |closed| wrong_part(vm, others, case, &verdict, at, closed);
     let mut found = search(true).or_else(|| search(false));
     // The head of a loop computes no such value: the compiler moved it there.
     let source = &program.compiled.source.text;
@@ -89,7 +93,7 @@ pub fn explain(
 
 fn wrong_part(
     vm: &VmBackend,
-    spec: &Spec,
+    others: &OtherCases<'_>,
     case: &Case,
     verdict: &TestVerdict,
     at: usize,
@@ -102,7 +106,11 @@ fn wrong_part(
     suspects.truncate(MOST_SUSPECTS);
     let keep = |left: &mut Vec<Suspect>, wrong: &Wrong<'_>| {
         let Some(there) = self::suspects(vm, wrong, closed) else { return 0 };
-        left.retain(|suspect| there.iter().any(|other| other.confirms(suspect)));
+        left.retain_mut(|suspect| {
+            let other = there.iter().find(|other| other.confirms(suspect));
+            suspect.neutral &= other.is_none_or(|other| other.neutral);
+            other.is_some()
+        });
         1
     };
     let mut confirmed = 0;
@@ -110,7 +118,7 @@ fn wrong_part(
         confirmed += keep(&mut suspects, wrong);
     }
     let mut cases = 0;
-    for other in others(spec, case, &name).take(MOST_TRIED) {
+    for other in others.like(case, &name).take(MOST_TRIED) {
         if suspects.is_empty() || cases == MORE_CASES {
             break;
         }
@@ -118,7 +126,8 @@ fn wrong_part(
         let elements = wrong_elements(&other, &seen, &name);
         cases += elements.last().map_or(0, |wrong| keep(&mut suspects, wrong));
     }
-    let Suspect { part, got, line } = suspects.into_iter().next().filter(|_| cases > 0)?;
+    let told = suspects.into_iter().find(|suspect| !suspect.neutral);
+    let Suspect { part, got, line, .. } = told.filter(|_| cases > 0)?;
     confirmed += cases;
     Some(WrongPart { text: part.text, expected: part.value, got, line, confirmed })
 }
@@ -180,7 +189,8 @@ fn suspects(vm: &VmBackend, wrong: &Wrong<'_>, closed: bool) -> Option<Vec<Suspe
         let first = replaced.first()?;
         // Of several values with the same effect it is not clear which is meant.
         let same = replaced.iter().all(|other| other.loc == first.loc);
-        Some(Suspect { got: first.value, line: first.loc.clone().filter(|_| same), part })
+        let neutral = [-1.0, 0.0, 1.0].iter().any(|whole| (part.value - whole).abs() <= NEUTRAL);
+        Some(Suspect { got: first.value, line: first.loc.clone().filter(|_| same), part, neutral })
     };
     Some(all.into_iter().filter_map(of).collect())
 }

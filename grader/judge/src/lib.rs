@@ -12,12 +12,14 @@
 //! prints nothing.
 
 pub mod batch_compile;
+pub mod diagnosis;
 pub mod drawn;
 pub mod expansion;
 pub mod explain;
 mod findings;
-pub mod formula_variant;
+mod formula_variant;
 pub mod grade;
-pub mod intermediate;
+mod intermediate;
 pub mod judgement;
+pub mod other_cases;
 pub mod verdict;

@@ -66,7 +66,7 @@ pub struct Picture {
 
 impl TestVerdict {
     /// The verdict on no case at all.
-    pub(crate) fn of_nothing(test: &str, seed: u64) -> Self {
+    pub fn of_nothing(test: &str, seed: u64) -> Self {
         Self {
             test: test.to_owned(),
             about: None,
@@ -115,6 +115,8 @@ pub struct TensorDiff {
     pub variant: Option<FormulaVariant>,
     /// The first part of the formula that the kernel computed wrongly on the way to the first wrong element.
     pub part: Option<WrongPart>,
+    /// Of the first output that is wrong: the outputs that the formula computes it from, if all of them are correct.
+    pub correct_sources: Vec<String>,
 }
 
 /// A value that a kernel computed wrongly, and nothing else: with the expected value in its place, the results are as expected.

@@ -1,7 +1,11 @@
 //! Whole kernels with all checks on: the convolution of `LeNet`'s second layer, a tiled matrix product, and an update in
 //! place. Buffers are writable, as those of a real program are.
 
+#[path = "../tests/it/fixture.rs"]
+mod fixture;
+
 use criterion::{Criterion, criterion_group, criterion_main};
+use fixture::fixture;
 use ptxvm::{Access, Init, Launch, Memory, Module, Options, Outcome, launch};
 
 fn floats(count: usize) -> Init {
@@ -41,8 +45,8 @@ impl Case {
     }
 }
 
-const CONV: &str = include_str!("../tests/fixtures/conv.ptx");
-const TILED: &str = include_str!("../tests/fixtures/tiled.ptx");
+const CONV: &str = "fixtures/conv.ptx";
+const TILED: &str = "fixtures/tiled.ptx";
 
 fn conv2(batch: usize) -> Case {
     let (c_in, size, c_out, filter) = (6, 12, 16, 5);
@@ -50,11 +54,11 @@ fn conv2(batch: usize) -> Case {
     let sizes =
         [batch * c_out * out * out, c_out * c_in * filter * filter, batch * c_in * size * size];
     let dims = [batch, c_in, size, size, c_out, filter].map(|dim| dim as i32);
-    Case::new(CONV, sizes, &dims, [sizes[2].div_ceil(256) as u32, 1, 1], [256, 1, 1])
+    Case::new(&fixture(CONV), sizes, &dims, [sizes[2].div_ceil(256) as u32, 1, 1], [256, 1, 1])
 }
 
 fn tiny() -> Case {
-    Case::new(CONV, [9, 9, 25], &[1, 1, 5, 5, 1, 3], [1; 3], [32, 1, 1])
+    Case::new(&fixture(CONV), [9, 9, 25], &[1, 1, 5, 5, 1, 3], [1; 3], [32, 1, 1])
 }
 
 /// `weights[i] -= rate * gradient[i]`.
@@ -84,7 +88,7 @@ const UPDATE: &str = "
 }";
 
 fn product() -> Case {
-    Case::new(TILED, [1 << 16; 3], &[256; 3], [16, 16, 1], [16, 16, 1])
+    Case::new(&fixture(TILED), [1 << 16; 3], &[256; 3], [16, 16, 1], [16, 16, 1])
 }
 
 fn update() -> Case {
@@ -94,7 +98,8 @@ fn update() -> Case {
 
 fn bench(criterion: &mut Criterion) {
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
-    criterion.bench_function("load conv", |b| b.iter(|| Module::load(CONV)));
+    let text = fixture(CONV);
+    criterion.bench_function("load conv", |b| b.iter(|| Module::load(&text)));
     let tiny = tiny();
     criterion.bench_function("conv2d_backward_input 5x5", |b| b.iter(|| tiny.run()));
     let mut group = criterion.benchmark_group("large");

@@ -224,6 +224,7 @@
 #![doc = include_str!("../docs/memory.md")]
 #![doc = include_str!("../docs/special_functions.md")]
 #![doc = include_str!("../docs/coverage.md")]
+#![doc = include_str!("../docs/speed.md")]
 #![expect(
     clippy::inline_always,
     reason = "lane functions must be inlined, to be vectorised and to be compiled for the processor of their caller"
@@ -251,17 +252,18 @@ mod source_loc;
 pub use error::{LaunchError, LoadError};
 pub use finding::{AccessKind, Finding, FindingKind, Space, ThreadId};
 pub use instruments::count::counts::{Counters, Counts, InstructionSite, Stride, Traffic};
+pub use instruments::provenance::Provenance;
 pub use instruments::provenance::expansion::{Expansion, Factor, Product};
 pub use instruments::provenance::number::Number;
 pub use instruments::provenance::replace::ReplacedValue;
-pub use instruments::provenance::tracker::{ElementOrigin, Provenance};
+pub use instruments::provenance::tracker::ElementOrigin;
 pub use instruments::recording::{
     LaneAccess, Place, RecordedAccess, RecordedStep, Recording, RecordingRequest, RegisterWrite,
 };
 pub use instruments::trace::TracedAccess;
 pub use instruments::watchpoint::{LastWriter, Watchpoint};
 pub use isa::class::Class;
-pub use launch::config::{Launch, Options};
+pub use launch::config::{ElementWork, Launch, Options};
 pub use launch::entry::{
     launch, launch_counted, launch_profiled, launch_recorded, launch_reordered,
     launch_with_provenance,
@@ -269,8 +271,8 @@ pub use launch::entry::{
 pub use launch::footprint::Footprint;
 pub use launch::outcome::Outcome;
 pub use launch::schedule::Schedule;
+pub use memory::Memory;
 pub use memory::buffer::{Access, BufferId, HostFault, Init};
-pub use memory::global::Memory;
 pub use memory::heap::{HEAP_SIZE, HeapUse};
 pub use program::module::{Kernel, Module, ParamType};
 pub use program::symbols::{Register, Symbols};

@@ -55,11 +55,16 @@ class Player {
   findings(data) {
     const box = document.getElementById("findings");
     this.findingSteps = [];
-    for (const { text, line, thread } of data.findings) {
-      const step = thread === null ? null : this.stepAt(line, thread);
-      if (step !== null) this.findingSteps.push(step);
-      const item = make("li", {}, text, line === null ? null : ` (line ${line}) `);
-      if (step !== null) item.append(make("button", { class: "jump", on: () => { this.chooseThread(thread); this.go(step); } }, `step ${step + 1}`));
+    for (const { text, ends } of data.findings) {
+      const item = make("li", {}, text);
+      ends.forEach(({ line, thread }, i) => {
+        if (line === null) return;
+        const step = thread === null ? null : this.stepAt(line, thread);
+        item.append(ends.length > 1 ? ` (${i + 1}) line ${line} ` : ` (line ${line}) `);
+        if (step === null) return;
+        this.findingSteps.push(step);
+        item.append(make("button", { class: "jump", on: () => { this.chooseThread(thread); this.go(step); } }, `step ${step + 1}`));
+      });
       box.append(item);
     }
     this.findingSteps.sort((a, b) => a - b);

@@ -183,6 +183,8 @@ class MemoryView {
     this.columns = shape.length ? shape.at(-1) : 1;
     this.rows = shape.length > 1 ? shape.at(-2) : 1;
     this.banks = false;
+    // Beside what is wrong stands what the formula gives.
+    this.beside = !!this.memory.expected && this.memory.wrong.length > 0;
     this.slice = 0;
     this.cells = new Map();
     this.marked = [];
@@ -221,6 +223,12 @@ class MemoryView {
       toggle.addEventListener("change", () => { this.banks = toggle.checked; this.build(); this.update(); });
       box.append(make("label", {}, toggle, " by banks"));
     }
+    if (this.memory.expected) {
+      const toggle = make("input", { type: "checkbox" });
+      toggle.checked = this.beside;
+      toggle.addEventListener("change", () => { this.beside = toggle.checked; this.build(); this.update(); });
+      box.append(make("label", {}, toggle, " the formula's value below each"));
+    }
     return box;
   }
 
@@ -234,6 +242,7 @@ class MemoryView {
   build() {
     this.cells.clear();
     this.shown = new Map();
+    this.grid.classList.toggle("beside", this.beside);
     const perBank = 4 / bytesOf(this.memory.dtype);
     const columns = this.banks ? Math.max(1, Math.round(32 * perBank)) : Math.min(this.columns, 128);
     const total = this.banks ? this.size : this.rows * this.columns;
@@ -249,6 +258,8 @@ class MemoryView {
         if (element >= this.size) break;
         const name = elementName(this.memory, element);
         const cell = make("button", { title: name, tabindex: "-1", on: () => this.player.chooseElement(this.index, element) });
+        cell.append(document.createTextNode(""));
+        if (this.beside) cell.append(make("i", {}, shown(this.memory.expected[element])));
         this.cells.set(element, cell);
         line.append(make("td", {}, cell));
       }
@@ -279,7 +290,7 @@ class MemoryView {
       const before = this.shown.get(element);
       if (before && before.text === text && before.name === name) continue;
       this.shown.set(element, { text, name });
-      cell.textContent = text;
+      cell.firstChild.data = text;
       cell.className = name;
     }
     if (this.banks) this.markConflicts(now);

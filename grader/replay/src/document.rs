@@ -7,7 +7,7 @@ mod variables;
 
 use crate::debug_info;
 use crate::values::number;
-use device::backend::{Backend as _, Run};
+use device::finding::{FindingKind, Problem, SourceLoc, ThreadId};
 use device::provenance::Factor;
 use device::vm::VmBackend;
 use diagnostic::{Failure, FailureKind};
@@ -36,6 +36,8 @@ pub struct Subject<'s> {
     pub program: &'s Program,
     /// A virtual machine with it.
     pub vm: &'s VmBackend,
+    /// A virtual machine with the program as it is graded, which runs faster.
+    pub optimised: &'s VmBackend,
     /// The test whose launch is recorded.
     pub case: &'s Case,
     /// The element whose terms are shown, and whose writer decides which block is recorded.
@@ -82,6 +84,13 @@ struct Recorded {
 #[derive(Debug, Serialize)]
 struct Finding {
     text: String,
+    /// Where it was made; of a race, the earlier access and the later one.
+    ends: Vec<End>,
+}
+
+/// A line and a thread that take part in a finding.
+#[derive(Debug, Serialize)]
+struct End {
     line: Option<u32>,
     /// Index of the thread in its block, if that is the recorded one.
     thread: Option<u32>,
@@ -110,17 +119,17 @@ struct Term {
 }
 
 impl Document {
-    /// Records a block, and gathers what the page shows. `findings` are the words of what the checks found.
+    /// Records a block, and gathers what the page shows. `titles` are the words of the explanation's findings.
+    ///
+    /// The launch runs once, to be recorded; again with fewer steps where the page would be too large; and once before on the
+    /// optimised program where the explanation does not know the element's writer.
     ///
     /// # Errors
     /// The test has nothing to record, or the virtual machine cannot run it.
-    pub fn new(
-        subject: &Subject<'_>,
-        words: impl Fn(&Run) -> Vec<String>,
-    ) -> Result<Self, Failure> {
+    pub fn new(subject: &Subject<'_>, titles: &[String]) -> Result<Self, Failure> {
         let mut steps = MOST_STEPS;
         loop {
-            let recorded = Recorded::new(subject, &words, steps)?;
+            let recorded = Recorded::new(subject, titles, steps)?;
             // No element may begin or end in it.
             let json = serde_json::to_string(&recorded).unwrap_or_default().replace('<', "\\u003c");
             if json.len() <= MOST_BYTES || steps < 1_000 {
@@ -137,18 +146,15 @@ impl Document {
 }
 
 impl Recorded {
-    fn new(
-        subject: &Subject<'_>,
-        words: &impl Fn(&Run) -> Vec<String>,
-        most: usize,
-    ) -> Result<Self, Failure> {
-        let Subject { program, vm, case, explanation, .. } = *subject;
+    fn new(subject: &Subject<'_>, titles: &[String], most: usize) -> Result<Self, Failure> {
+        let Subject { program, vm, optimised, case, explanation, .. } = *subject;
         // A tensor that is changed in place has another name in the formula.
         let is_it = |t: &CaseTensor| t.wanted().is_some_and(|(of, _)| of == explanation.tensor);
         let element = case.tensors.iter().position(is_it);
-        let writer = match element {
-            Some(tensor) => vm.last_writer(case, tensor, explanation.flat)?,
-            None => None,
+        let writer = match (explanation.writer, element) {
+            (Some(thread), _) if case.launches.len() == 1 => Some((0, thread)),
+            (_, Some(tensor)) => optimised.last_writer(case, tensor, explanation.flat)?,
+            (_, None) => None,
         };
         let (launch, written) =
             writer.map_or((0, [0; 3]), |(launch, thread)| (launch, thread.block));
@@ -172,17 +178,20 @@ impl Recorded {
             shown = variables::variables(kernel, &known, of, &case.tensors, &mut watched);
             watched.registers.clone()
         })?;
-        let run = vm.run(case)?;
-        let all = words(&run);
-        let found = run.findings.iter().zip(all).map(|(finding, text)| Finding {
-            text,
-            line: finding.line.as_ref().filter(|at| *at.file == *file).map(|at| at.line),
-            thread: finding
-                .thread
-                .filter(|thread| thread.block == block && finding.kernel == of.kernel)
+        let end = |loc: Option<&SourceLoc>, thread: Option<ThreadId>| End {
+            line: loc.filter(|at| *at.file == *file).map(|at| at.line),
+            thread: thread
+                .filter(|thread| thread.block == block)
                 .map(|thread| thread.index(of.block)),
+        };
+        let findings = explanation.findings.iter().zip(titles).map(|(finding, text)| {
+            let here = |_: &ThreadId| finding.kernel == of.kernel;
+            let later = end(finding.line.as_ref(), finding.thread.filter(here));
+            let earlier =
+                earlier_access(finding).map(|(loc, thread)| end(loc, thread.filter(here)));
+            Finding { text: text.clone(), ends: earlier.into_iter().chain([later]).collect() }
         });
-        let findings = found.collect();
+        let findings = findings.collect();
         let layout = layout.with_buffers(&recorded.buffers);
         let recording = &recorded.recording;
         Ok(Self {
@@ -222,6 +231,24 @@ impl Recorded {
             },
             file,
         })
+    }
+}
+
+/// The other end of a race: its line and its thread, as far as they are known.
+fn earlier_access(
+    finding: &device::finding::Finding,
+) -> Option<(Option<&SourceLoc>, Option<ThreadId>)> {
+    match &finding.problem {
+        Problem::Check(FindingKind::SharedRace(race)) => {
+            let block = finding.thread.map(|thread| thread.block);
+            let thread = block.zip(race.other_thread);
+            let thread = thread.map(|(block, thread)| ThreadId { block, thread });
+            Some((race.other.as_ref(), thread))
+        }
+        Problem::Check(FindingKind::GlobalRace(race)) => {
+            Some((race.other.as_ref(), race.other_thread))
+        }
+        _ => None,
     }
 }
 

@@ -127,6 +127,16 @@ pub(super) fn of_part(part: &WrongPart, tensor: &Tensor, flat: usize) -> String 
     )
 }
 
+/// Which step of several computes an output wrongly: what it is computed from is correct.
+pub(super) fn of_step(tensor: &Tensor, sources: &[String]) -> String {
+    let verb = if sources.len() == 1 { "is" } else { "are" };
+    let sources = sources.join(" and ");
+    format!(
+        "{} is the first wrong output: {sources}, from which it is computed, {verb} correct.",
+        tensor.name
+    )
+}
+
 fn only_start(tensor: &Tensor, n: usize, block: usize) -> String {
     let rest = tensor.len().saturating_sub(n);
     let written = format!(

@@ -17,10 +17,12 @@ pub fn smallest(verdict: &TestVerdict) -> Option<String> {
         Flavour::Offsets => "its data: rows far from zero, each at another distance",
         Flavour::Negative => "its data: negative values only",
         Flavour::Spread => "its data: values of very different size",
+        Flavour::LargestLast => "its data: rows whose last elements are the largest",
         Flavour::NearOne => "its data: values that differ from 1 in their last bits",
         Flavour::Tiny => "its data: the smallest numbers of the type",
         Flavour::Huge => "its data: very large numbers",
         Flavour::NotANumber => "its data: NaN in some elements, zeros in others",
+        Flavour::Infinite => "its data: infinities among other values",
         Flavour::Stated => "its data: NaN or infinity in some elements",
     };
     Some(format!("smallest case that fails: {}; {data}", sizes(verdict, ", ")))

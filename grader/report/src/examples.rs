@@ -231,6 +231,7 @@ pub(super) fn diff(shape: &[usize], errors: &[Deviation]) -> TensorDiff {
         cause: None,
         variant: None,
         part: None,
+        correct_sources: Vec::new(),
         tensor,
         wrong,
         errors,

@@ -86,6 +86,14 @@ pub(super) fn place(terms: &ElementTerms, source: &str, style: Style) -> Vec<Str
     added.flat_map(|line| quote("these products are added at", line, source, style)).collect()
 }
 
+/// That a sum lacks all products of some tensors, though nothing else is wrong with it.
+pub(super) fn absent(terms: &ElementTerms, style: Style) -> Option<String> {
+    let (tensors, count) = terms.absent().filter(|(tensors, _)| !tensors.is_empty())?;
+    let what = if tensors.len() == 1 { "elements" } else { "products" };
+    let text = format!("none of the {count} {what} of {} is added", tensors.join(" and "));
+    Some(format!("    {}", style.paint(Tone::Strong, &text)))
+}
+
 /// A line of code without what stands in square brackets.
 fn without_subscripts(text: &str) -> String {
     let mut depth = 0;

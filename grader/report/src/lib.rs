@@ -46,7 +46,7 @@ pub struct Format {
 }
 
 /// All output formats; the first one is the default.
-pub static FORMATS: [Format; 3] = [
+pub static FORMATS: &[Format] = &[
     Format {
         name: "text",
         help: "Text for people",

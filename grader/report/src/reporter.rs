@@ -70,6 +70,11 @@ pub trait Reporter {
     /// # Errors
     /// The stream cannot be written to (this holds for all four).
     fn start(&mut self, run: &RunInfo) -> io::Result<()>;
+    /// Whether all that can be found out of a failure of this test will be shown, if it fails now.
+    fn explains(&self, test: &str) -> bool {
+        let _ = test;
+        true
+    }
     /// A test has ended.
     ///
     /// # Errors

@@ -118,7 +118,8 @@ fn thread_lines(
         return vec![format!("    {who} read no input at all")];
     }
     if thread.extra.is_empty() && thread.missing.is_empty() && thread.outside.is_empty() {
-        let same = "read exactly the elements that the formula uses: look at how it multiplies and adds them";
+        let same =
+            "read exactly the elements that the formula uses: look at what it does with them";
         return if has_formula {
             vec![format!("    {who}"), format!("      {same}")]
         } else {

@@ -384,7 +384,7 @@ fn in_colour() {
           filters[0, 0, 2, 0] · grad(output)[0, 0, 1, 0] = 7␛[2m   (k=0, fh=2, fw=0)␛[0m
           filters[0, 0, 1, 0] · grad(output)[0, 0, 2, 0] = 4␛[2m   (k=0, fh=1, fw=0)␛[0m
         block (0,0,0) thread (15,0,0), which stored grad(input)[0, 0, 3, 0] at line 6,
-          read exactly the elements that the formula uses: look at how it multiplies and adds them
+          read exactly the elements that the formula uses: look at what it does with them
 
       ␛[31m✘␛[0m tiny                               3.2 ms   grad(input): 13 of 25 wrong
 

@@ -7,7 +7,7 @@ use super::{cause, diff, drawn, expansion, findings, heatmap, terms};
 use device::finding::SourceLoc;
 use diagnostic::{CODE_WIDTH, Failure, visible};
 use indexmath::Term;
-use judge::verdict::{Cause, Largest, TensorDiff, TestVerdict};
+use judge::verdict::{Cause, Largest, Mismatch, TensorDiff, TestVerdict};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -131,6 +131,10 @@ impl<W: Write> Reporter for TextReporter<W> {
         }
         self.run = Some(run.clone());
         self.out.flush()
+    }
+
+    fn explains(&self, _test: &str) -> bool {
+        self.first_failure.is_none()
     }
 
     fn test_finished(&mut self, verdict: &TestVerdict) -> io::Result<()> {
@@ -312,22 +316,37 @@ fn place_lines(
         }
         _ => Vec::new(),
     };
-    let stored = diff.terms.thread.as_ref().and_then(|thread| thread.line.as_ref());
-    match stored {
-        Some(line) if lines.is_empty() => {
-            let element = diff.tensor.element_name(diff.terms.mismatch.flat);
-            quote(&format!("{element} is stored at"), line)
-        }
-        _ => lines,
+    let thread = diff.terms.thread.as_ref();
+    let Some(line) = thread.and_then(|thread| thread.line.as_ref()).filter(|_| lines.is_empty())
+    else {
+        return lines;
+    };
+    let element = diff.tensor.element_name(diff.terms.mismatch.flat);
+    let absent = diff.terms.compared.as_ref().and_then(|terms| expansion::absent(terms, style));
+    // A thread that reads nothing sets the start of a sum: the line that should have added to it is another.
+    if thread.is_some_and(|thread| thread.total == 0) && run.source.contains("atomicAdd") {
+        return quote(&format!("nothing is added to {element} after"), line);
     }
+    let stored = quote(&format!("{element} is stored at"), line);
+    absent.into_iter().chain(stored).collect()
 }
 
 /// Why an output is wrong: the formula that explains it, or else the pattern of its errors.
 fn reason_lines(run: &RunInfo, diff: &TensorDiff, style: Style, width: usize) -> Vec<String> {
-    let Some((title, sentence)) = explanation(run, diff) else { return Vec::new() };
-    let painted = style.paint(Tone::Warn, title);
-    let lines = wrap(&format!("{title} {sentence}"), width);
-    lines.iter().map(|line| line.replacen(title, &painted, 1)).collect()
+    let mut lines = Vec::new();
+    for (title, sentence) in explanation(run, diff).into_iter().chain(step(diff)) {
+        let painted = style.paint(Tone::Warn, title);
+        let text = wrap(&format!("{title} {sentence}"), width);
+        lines.extend(text.iter().map(|line| line.replacen(title, &painted, 1)));
+    }
+    lines
+}
+
+/// The step of several that went wrong, where no formula tells more.
+fn step(diff: &TensorDiff) -> Option<(&'static str, String)> {
+    let unexplained = diff.variant.is_none() && diff.part.is_none();
+    let sources = Some(&diff.correct_sources).filter(|all| unexplained && !all.is_empty())?;
+    Some(("step:", cause::of_step(&diff.tensor, sources)))
 }
 
 /// The sentence of the formula that explains an output, or of the pattern of its errors, and the word before it.
@@ -361,8 +380,19 @@ fn explained(verdict: &TestVerdict) -> Option<&TensorDiff> {
     let found = found.or_else(|| verdict.diffs.iter().find(|diff| diff.part.is_some()));
     // Few elements show no rounding; those that are computed from them may.
     let unexplained = verdict.diffs.first().is_some_and(|first| first.cause.is_none());
+    let unexplained = unexplained && verdict.diffs.first().is_some_and(is_slightly_off);
     let rounded = |diff: &&TensorDiff| matches!(diff.cause, Some(Cause::Rounding { .. }));
     found.or_else(|| verdict.diffs.iter().find(rounded).filter(|_| unexplained))
+}
+
+/// The errors of an output may be those of rounding: they are small beside its values.
+fn is_slightly_off(diff: &TensorDiff) -> bool {
+    let largest = |of: fn(&Mismatch) -> f64| diff.mismatches.iter().map(of).fold(0.0, f64::max);
+    let errors = largest(|m| {
+        let got = m.got.filter(|got| !got.is_nan());
+        got.map_or(f64::INFINITY, |got| (got - m.expected).abs())
+    });
+    errors <= 1e-2 * largest(|m| m.expected.abs())
 }
 
 /// The width of quoted lines of code beside sentences of `width` characters: on a narrow screen nothing is wider.
@@ -444,4 +474,41 @@ fn largest(verdict: &TestVerdict) -> Vec<String> {
         format!("      {name:<width$}  largest difference {off:.2e} at {at}, allowed {allowed:.2e}")
     };
     verdict.largest.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::examples::diff;
+    use judge::verdict::{Deviation, FormulaVariant};
+
+    #[test]
+    fn the_rounding_of_one_output_does_not_explain_a_large_error_of_another() {
+        let explained_is = |first: Deviation| {
+            let mut rounded = diff(&[4], &[Deviation::Off(1e-4); 4]);
+            rounded.tensor.name = "rounded".into();
+            rounded.cause = Some(Cause::Rounding { largest: 1e-4 });
+            let mut verdict = TestVerdict::of_nothing("t", 1);
+            verdict.diffs = vec![diff(&[2], &[first]), rounded];
+            explained(&verdict).map(|diff| diff.tensor.name.clone())
+        };
+        assert_eq!(explained_is(Deviation::Off(1e-4)), Some("rounded".into()));
+        assert_eq!(explained_is(Deviation::Off(2.0)), None);
+        assert_eq!(explained_is(Deviation::Nan), None);
+        assert_eq!(explained_is(Deviation::Unwritten), None);
+    }
+
+    #[test]
+    fn a_step_is_named_where_no_formula_explains_the_output() {
+        let mut wrong = diff(&[2], &[Deviation::Off(1.0)]);
+        assert_eq!(step(&wrong), None);
+        wrong.correct_sources = vec!["a".into(), "b".into()];
+        let (_, sentence) = step(&wrong).unwrap();
+        assert_eq!(
+            sentence,
+            "t is the first wrong output: a and b, from which it is computed, are correct."
+        );
+        wrong.variant = Some(FormulaVariant { says: "x".into(), confirmed: 1, other_sizes: false });
+        assert_eq!(step(&wrong), None);
+    }
 }

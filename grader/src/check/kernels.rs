@@ -1,20 +1,20 @@
 //! Checks the kernels of a puzzle: the stub fails, the solution passes, each wrong kernel is caught.
 
-use super::bench::{Bench, Loaded};
+use super::bench::{Bench, Loaded, SEED};
 use super::broken;
+use super::caught::{self, Search};
 use super::item::Item;
 use super::named_line::{self, NamedLine, Outcome};
 use super::says;
-use crate::wrong::WrongKernel;
+use crate::wrong::{NamedBy, WrongKernel};
 use device::gpu;
 use diagnostic::{Failure, FailureKind};
 use judge::batch_compile::{self, Namespace, Variant};
 use judge::drawn::{self, DrawnCases};
-use judge::formula_variant;
-use judge::grade::{self, Machine, Program};
-use judge::intermediate;
+use judge::grade::{self, Detail, Machine, Program};
+use judge::other_cases::OtherCases;
 use judge::verdict::TestVerdict;
-use puzzle::spec::DRAWN;
+use puzzle::spec::Spec;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::path::Path;
@@ -53,7 +53,7 @@ fn verdicts(
         let start = Instant::now();
         // Whether it passes is all that is asked. On the virtual machine the details never change that.
         let (_, verdict) = if on_gpu {
-            grade::judge_case(&machine, &program, case)?
+            grade::judge_case(&machine, &program, case, Detail::Brief)?
         } else {
             grade::run_and_judge(machine.backend(), case)?
         };
@@ -122,9 +122,10 @@ pub fn wrong(
     drawn: &DrawnCases<'_>,
 ) -> Result<(Item, Vec<NamedLine>), Failure> {
     let kernels = &loaded.wrong_kernels.kernels;
+    let others = OtherCases::new(&loaded.spec, SEED);
     let batches: Vec<Result<Vec<Judged>, Failure>> = kernels
         .par_chunks(batch_compile::SIZE)
-        .map(|batch| judge_batch(bench, loaded, drawn, batch))
+        .map(|batch| judge_batch(bench, loaded, (drawn, &others), batch))
         .collect();
     let (mut problems, mut lines) = (Vec::new(), Vec::new());
     for batch in batches {
@@ -140,19 +141,23 @@ pub fn wrong(
         ));
     }
     let all = kernels.len();
-    let mut said = Vec::new();
-    let explained = kernels.iter().filter(|kernel| kernel.says.is_some()).count();
-    if explained > 0 {
-        said.push(format!("says why for {explained}"));
-    }
+    let mut said = vec![format!("{all} of {all} caught by what they name")];
+    said.extend((all > 0).then(|| causes(kernels, &loaded.spec)));
     let named = lines.iter().filter(|line| line.outcome == Outcome::Changed).count();
     if !lines.is_empty() {
-        said.push(format!("names the line of {named} of {} wrong values", lines.len()));
+        said.push(format!("line named for {named} of {} wrong values", lines.len()));
     }
-    let separator = if said.is_empty() { "" } else { "; the report " };
-    let said = said.join(" and ");
-    let summary = format!("{all} of {all} caught by what they name{separator}{said}");
+    let summary = said.join("; ");
     Ok((Item::new("wrong kernels", summary, problems), lines))
+}
+
+/// For how many kernels the report is held to naming the cause, and by what.
+fn causes(kernels: &[WrongKernel], spec: &Spec) -> String {
+    let by = |wanted: Option<NamedBy>| {
+        kernels.iter().filter(|kernel| kernel.named_by(spec) == wanted).count()
+    };
+    let [findings, words, none] = [Some(NamedBy::Finding), Some(NamedBy::Words), None].map(by);
+    format!("cause named by a finding for {findings}, in words for {words}, not for {none}")
 }
 
 /// What became of a wrong kernel.
@@ -173,7 +178,7 @@ impl Judged {
 fn judge_batch(
     bench: &Bench<'_>,
     loaded: &Loaded<'_>,
-    drawn: &DrawnCases<'_>,
+    cases: (&DrawnCases<'_>, &OtherCases<'_>),
     kernels: &[WrongKernel],
 ) -> Result<Vec<Judged>, Failure> {
     let sources: Vec<&str> = kernels.iter().map(|kernel| kernel.source.as_str()).collect();
@@ -182,63 +187,47 @@ fn judge_batch(
         let Variant::Compiled(program) = variant else {
             return Ok(Judged::problem(format!("{:?} does not compile", kernel.name)));
         };
-        let judged = judge_wrong(loaded, drawn, kernel, (program, Namespace(i)));
+        let judged = judge_wrong(loaded, cases, kernel, (program, Namespace(i)));
         let failed = |text| Judged::problem(format!("{:?}: {text}", kernel.name));
         Ok(problem(judged)?.unwrap_or_else(failed))
     });
     judged.collect()
 }
 
-/// Runs the tests, the one that must catch the kernel first, until it is caught; and looks at the report on that test.
+/// Looks for the test that must catch the kernel, and at the report on it.
 fn judge_wrong(
     loaded: &Loaded<'_>,
-    drawn: &DrawnCases<'_>,
+    (drawn, others): (&DrawnCases<'_>, &OtherCases<'_>),
     kernel: &WrongKernel,
     (program, own): (&Program, Namespace),
 ) -> Result<Judged, Failure> {
     let machine = Machine::new(program, None)?;
-    if kernel.caught_by == DRAWN {
-        let verdict = drawn::first(machine.backend(), drawn)?;
-        let problem = if verdict.passed() {
-            Some(uncaught(kernel, &[verdict]))
-        } else {
-            says::unsaid(loaded, kernel, program, &verdict)
-        };
-        return Ok(Judged { problem, line: None });
-    }
-    let (named, mut others): (Vec<_>, Vec<_>) =
-        loaded.cases.iter().partition(|case| case.test == kernel.caught_by);
-    if kernel.says.is_some() && named.is_empty() {
-        // The report of the first test that finds it: in the spec's order, which is not a matter of time.
-        others.sort_by_key(|case| loaded.spec.tests.iter().position(|test| test.name == case.test));
-    }
-    let mut verdicts = Vec::new();
-    for case in named.into_iter().chain(others) {
-        let (run, verdict) = grade::run_and_judge(machine.backend(), case)?;
-        verdicts.push(verdict);
-        if !kernel.is_caught(&verdicts) {
-            continue;
+    let says = kernel.says.is_some();
+    let caught = match caught::search(loaded, drawn, kernel, &machine, says)? {
+        Search::Missed(verdicts) => return Ok(Judged::problem(uncaught(kernel, &verdicts))),
+        Search::Drawn if !says => return Ok(Judged::default()),
+        Search::Drawn => {
+            // The one that a student sees: the smallest case that fails, explained.
+            let verdict = drawn::judge(&machine, program, drawn)?;
+            let problem = verdict.and_then(|v| says::unsaid(loaded, kernel, program, &v));
+            return Ok(Judged { problem, line: None });
         }
-        let Some(verdict) = verdicts.pop() else { break };
-        let has_line = program.host.is_none() && named_line::is_possible(case, &verdict);
-        if !has_line && kernel.says.is_none() {
-            return Ok(Judged::default());
-        }
-        let verdict = grade::detailed(&machine, program, case, &run, verdict);
-        let line = has_line.then(|| named_line::of(loaded, kernel, (program, own), &verdict));
-        let problem = kernel.says.as_ref().and_then(|_| {
-            let backend = machine.backend();
-            let verdict = formula_variant::explain(backend, &loaded.spec, case, &run, verdict);
-            let verdict = intermediate::explain(&machine, program, &loaded.spec, case, verdict);
-            says::unsaid(loaded, kernel, program, &verdict)
-        });
-        return Ok(Judged { problem, line: line.flatten() });
+        Search::Caught(caught) => caught,
+    };
+    let has_line = program.host.is_none() && named_line::is_possible(caught.case, &caught.verdict);
+    if !has_line && !says {
+        return Ok(Judged::default());
     }
-    Ok(Judged::problem(uncaught(kernel, &verdicts)))
+    let caught = caught.detailed(&machine, program);
+    let line = has_line.then(|| named_line::of(loaded, kernel, (program, own), &caught.verdict));
+    let explain = || caught.explained(others, &machine, program);
+    let verdict = says.then(explain);
+    let problem = verdict.and_then(|verdict| says::unsaid(loaded, kernel, program, &verdict));
+    Ok(Judged { problem, line: line.flatten() })
 }
 
 /// That the test or finding which must catch a kernel does not.
-fn uncaught(kernel: &WrongKernel, verdicts: &[TestVerdict]) -> String {
+pub(super) fn uncaught(kernel: &WrongKernel, verdicts: &[TestVerdict]) -> String {
     let failed = verdicts.iter().filter(|v| !v.passed());
     let failed: Vec<&str> = failed.map(|v| v.test.as_str()).collect();
     let by = match &failed[..] {

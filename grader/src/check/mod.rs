@@ -4,6 +4,7 @@ mod all;
 mod bench;
 mod bounds;
 mod broken;
+mod caught;
 mod chapter;
 mod drawn;
 mod item;

@@ -2,12 +2,22 @@
 
 use super::bench::{Bench, Loaded};
 use crate::mutants::{Mutant, mutants};
+use device::host::Usage;
 use diagnostic::Failure;
 use judge::batch_compile::{self, Variant};
 use judge::grade::{self, Machine};
+use judge::judgement;
+use puzzle::case::Case;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::time::Duration;
 use toolchain::spinner::Progress;
+
+/// Host code may use so many times as much as the solution does for the same test ...
+const TIMES: u32 = 4;
+
+/// ... and so much in any case: on the device 500 launches, or as many instructions as a second of the virtual machine.
+const LEAST: Usage = Usage { host: Duration::from_secs(1), device: Duration::from_millis(1) };
 
 /// The outcome for all mutants of a solution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +31,8 @@ pub struct Mutation {
     pub same_code: usize,
     /// The number of mutants that fail a test.
     pub killed: usize,
+    /// How many of these are host code that took several times as much as the solution, and counts as endless.
+    pub endless: usize,
     /// The number of mutants that pass every test, and are listed as equivalent, with a reason.
     pub explained: usize,
     /// The mutants that pass every test and are not explained.
@@ -45,6 +57,7 @@ enum MutantResult {
     Rejected,
     SameCode,
     Killed,
+    Endless,
     Survived,
 }
 
@@ -54,11 +67,12 @@ enum MutantResult {
 /// The compiler does not work.
 pub fn mutation(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Mutation, Failure> {
     let mutants = mutants(&loaded.solution);
+    let limits = limits(bench, loaded)?;
     let progress =
         Progress::steps(&format!("mutants of {}", loaded.puzzle.stem), mutants.len() as u64);
     let results: Vec<Result<Vec<MutantResult>, Failure>> = mutants
         .par_chunks(batch_compile::SIZE - 1)
-        .map(|chunk| results(bench, loaded, chunk, &progress))
+        .map(|chunk| results(bench, loaded, &limits, chunk, &progress))
         .collect();
     drop(progress);
     let mut report = Mutation { total: mutants.len(), ..Mutation::default() };
@@ -78,6 +92,10 @@ pub fn mutation(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Mutation, Fail
                 report.same_code += 1;
             }
             MutantResult::Killed => report.killed += 1,
+            MutantResult::Endless => {
+                report.killed += 1;
+                report.endless += 1;
+            }
             MutantResult::Survived if unused.remove(mutant.source.as_str()).is_some() => {
                 report.explained += 1;
             }
@@ -89,9 +107,41 @@ pub fn mutation(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Mutation, Fail
     Ok(report)
 }
 
+/// What the host code of a mutant may use for each case; nothing for kernels, whose launches have limits of their own.
+fn limits(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Vec<Option<Usage>>, Failure> {
+    if !loaded.spec.is_host() {
+        return Ok(vec![None; loaded.cases.len()]);
+    }
+    let Bench { toolchain, workbook, .. } = bench;
+    let program = grade::compile(toolchain, workbook, &loaded.spec, &loaded.puzzle.solution, None)?;
+    let Machine::Host(host) = Machine::new(&program, None)? else {
+        return Ok(vec![None; loaded.cases.len()]);
+    };
+    let limit = |case: &Case| {
+        let (_, usage) = host.run_within(case, None)?;
+        let (host, device) = (usage.host * TIMES, usage.device * TIMES);
+        Ok(Some(Usage { host: host.max(LEAST.host), device: device.max(LEAST.device) }))
+    };
+    loaded.cases.par_iter().map(limit).collect()
+}
+
+/// `None` if the mutant passes this test.
+fn failure(machine: &Machine, case: &Case, limit: Option<Usage>) -> Option<MutantResult> {
+    let passed = if let (Machine::Host(host), Some(limit)) = (machine, limit) {
+        match host.run_within(case, Some(limit)) {
+            Ok((_, usage)) if usage.exceeds(limit) => return Some(MutantResult::Endless),
+            run => run.is_ok_and(|(run, _)| judgement::judge(case, &run).passed()),
+        }
+    } else {
+        grade::run_and_judge(machine.backend(), case).is_ok_and(|(_, verdict)| verdict.passed())
+    };
+    (!passed).then_some(MutantResult::Killed)
+}
+
 fn results(
     bench: &Bench<'_>,
     loaded: &Loaded<'_>,
+    limits: &[Option<Usage>],
     mutants: &[Mutant],
     progress: &Progress,
 ) -> Result<Vec<MutantResult>, Failure> {
@@ -111,10 +161,9 @@ fn results(
             return Ok(MutantResult::SameCode);
         }
         let machine = Machine::new(program, None)?;
-        for case in &loaded.cases {
-            let judged = grade::run_and_judge(machine.backend(), case);
-            if !judged.is_ok_and(|(_, verdict)| verdict.passed()) {
-                return Ok(MutantResult::Killed);
+        for (case, limit) in loaded.cases.iter().zip(limits) {
+            if let Some(failed) = failure(&machine, case, *limit) {
+                return Ok(failed);
             }
         }
         Ok(MutantResult::Survived)

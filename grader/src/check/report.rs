@@ -143,9 +143,14 @@ fn indented(text: &str) -> Vec<String> {
 }
 
 fn counts(mutation: &Mutation) -> String {
-    let Mutation { total, rejected, same_code, killed, explained, survivors, .. } = mutation;
+    let Mutation { total, rejected, same_code, killed, endless, explained, survivors, .. } =
+        mutation;
+    let endless = match endless {
+        0 => String::new(),
+        n => format!(" ({n} endless)"),
+    };
     format!(
-        "{total}: {killed} killed, {same_code} the same code, {rejected} do not compile, {explained} explained, {} survive",
+        "{total}: {killed} killed{endless}, {same_code} the same code, {rejected} do not compile, {explained} explained, {} survive",
         survivors.len()
     )
 }
@@ -196,7 +201,7 @@ pub fn json(all: &[Checked]) -> String {
             .collect();
         let mutation = checked.mutation.as_ref().map(|m| {
             value!({
-                "total": m.total, "killed": m.killed, "same_code": m.same_code, "rejected": m.rejected,
+                "total": m.total, "killed": m.killed, "endless": m.endless, "same_code": m.same_code, "rejected": m.rejected,
                 "explained": m.explained, "survive": m.survivors.len(),
             })
         });

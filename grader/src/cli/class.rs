@@ -107,10 +107,11 @@ fn grade(
     let all = plan.tasks.len();
     let finished = plan.tasks.iter().filter(|task| store.has(&task.key)).count();
     progress.finish(&format!("graded {finished} of {all} tasks, {done} of them before"));
-    // What is there is written, also if some tasks could not be graded.
+    // What is there is written, also if some tasks could not be graded, which is the first thing to say.
     let grades = grades::all(&settings, &roster, &store);
-    output::write(&class, &roster, &grades)?;
+    let written = output::write(&class, &roster, &grades);
     result?;
+    written?;
     console::print(&summary(&grades, &roster.ignored, &args.out));
     Ok(EXIT_PASS)
 }

@@ -16,13 +16,10 @@ pub(super) fn run(
 ) -> Result<u8, Failure> {
     let examined = Examination::new("explain", args.number, &args.input, workbook, nvcc)?;
     let Examination { vm, cases, program, .. } = &examined;
-    let case = match &args.input.test {
-        Some(_) => cases.first(),
-        None => explain::first_to_explain(vm, cases)?,
-    };
-    let Some(case) = case else { return Ok(EXIT_PASS) };
+    let chosen = explain::case_to_explain(vm, cases, args.input.test.is_some())?;
+    let Some((case, run)) = chosen else { return Ok(EXIT_PASS) };
     let at = args.element.as_deref().map(|text| explain::place(case, text)).transpose()?;
-    let explanation = explain::explain(vm, case, at, &program.compiled.source.text)?;
+    let explanation = explain::explain(vm, case, run, at, &program.compiled.source.text)?;
     let subject = examined.subject();
     console::print(&match args.format {
         PageFormat::Json => document(subject, &explanation),

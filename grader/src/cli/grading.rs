@@ -7,11 +7,11 @@ use crate::student_progress::{Outcome, StudentProgress};
 use device::backend::Run;
 use device::gpu::{self, RemoteGpu};
 use diagnostic::{Failure, FailureKind};
+use judge::diagnosis::diagnose;
 use judge::drawn::{self, DrawnCases};
-use judge::formula_variant;
-use judge::grade::{self, Machine};
-use judge::intermediate;
+use judge::grade::{self, Detail, Machine};
 use judge::judgement;
+use judge::other_cases::OtherCases;
 use judge::verdict::Picture;
 use puzzle::case::Case;
 use puzzle::spec::{Spec, Test};
@@ -109,6 +109,7 @@ pub(super) fn grade(
             chapter: workbook.relative(&puzzle.chapter).to_path_buf(),
         })
         .ok();
+    let others = OtherCases::new(spec, job.seed);
     let (mut judged, mut passed) = (0, 0);
     let mut hung = false;
     for case in &cases {
@@ -119,10 +120,10 @@ pub(super) fn grade(
         // Host code may have a line of its own.
         let spinner =
             case.watched.is_empty().then(|| DelayedSpinner::new(&format!("running {}", case.test)));
-        let (run, mut verdict) = grade::judge_case(&machine, &program, case)?;
-        if !verdict.passed() && passed == judged && program.host.is_none() {
-            verdict = formula_variant::explain(backend, spec, case, &run, verdict);
-            verdict = intermediate::explain(&machine, &program, spec, case, verdict);
+        let detail = if reporter.explains(&case.test) { Detail::Full } else { Detail::Brief };
+        let (run, mut verdict) = grade::judge_case(&machine, &program, case, detail)?;
+        if !verdict.passed() && passed == judged {
+            verdict = diagnose((&machine, &program), &others, (case, &run), verdict);
         }
         judged += 1;
         drop(spinner);

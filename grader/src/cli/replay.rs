@@ -6,7 +6,6 @@ use super::examination::Examination;
 use super::grading;
 use super::open;
 use crate::wrong::{self, WrongKernel};
-use device::backend::Run;
 use diagnostic::{Failure, FailureKind};
 use judge::{explain, grade};
 use puzzle::oracle;
@@ -19,6 +18,16 @@ use toolchain::scratch::Scratch;
 
 /// The folder for pages in the workbook.
 const FOLDER: &str = "replays";
+
+/// What is recorded, and with which compiler.
+struct Request<'a> {
+    args: &'a ReplayArgs,
+    /// The arguments' input, with the file of the wrong kernel if they name one.
+    input: &'a InputArgs,
+    workbook: &'a Workbook,
+    puzzle: &'a Puzzle,
+    nvcc: Option<&'a Path>,
+}
 
 /// Records a block, writes its page and opens it.
 pub(super) fn run(
@@ -36,11 +45,8 @@ pub(super) fn run(
         input.source.file = Some(file);
         scratch = Some(folder);
     }
-    let done = if args.trace {
-        write_trace(args, &input, &workbook, puzzle, nvcc)
-    } else {
-        write_page(args, &input, &workbook, puzzle, nvcc)
-    };
+    let request = Request { args, input: &input, workbook: &workbook, puzzle, nvcc };
+    let done = if args.trace { write_trace(&request) } else { write_page(&request) };
     drop(scratch);
     done
 }
@@ -75,13 +81,8 @@ fn read(path: &Path) -> Result<String, Failure> {
 }
 
 /// Records a block for a figure of the book. The first line says how, for whoever makes it again.
-fn write_trace(
-    args: &ReplayArgs,
-    input: &InputArgs,
-    workbook: &Workbook,
-    puzzle: &Puzzle,
-    nvcc: Option<&Path>,
-) -> Result<(), Failure> {
+fn write_trace(of: &Request<'_>) -> Result<(), Failure> {
+    let Request { args, input, workbook, puzzle, nvcc } = *of;
     let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
     grade::needs_kernels(&spec, "replay")?;
     let seed = input.seed.unwrap_or_else(grading::fresh_seed);
@@ -90,7 +91,7 @@ fn write_trace(
     let source = input.source.of(puzzle);
     let program = grade::compile_for_debugger(&toolchain, workbook, &spec, source)?;
     let machine = program.virtual_machine()?;
-    let path = output(args, workbook, &puzzle.stem, &cases[0].test)?;
+    let path = output(of, &cases[0].test)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let trace = Trace::new(&program, &machine, &cases[0], args.block.unwrap_or_default())?;
     let command: Vec<String> = std::env::args().skip(1).collect();
@@ -100,23 +101,15 @@ fn write_trace(
     Ok(())
 }
 
-fn write_page(
-    args: &ReplayArgs,
-    input: &InputArgs,
-    workbook: &Workbook,
-    puzzle: &Puzzle,
-    nvcc: Option<&Path>,
-) -> Result<(), Failure> {
+fn write_page(of: &Request<'_>) -> Result<(), Failure> {
+    let Request { args, input, workbook, puzzle, nvcc } = *of;
     let root = Some(workbook.root());
     let examined = Examination::new("replay", args.number, input, root, nvcc)?;
     let Examination { vm, cases, program, spec, toolchain, .. } = &examined;
-    let case = match &input.test {
-        Some(_) => cases.first(),
-        None => explain::first_to_explain(vm, cases)?,
-    };
-    let Some(case) = case else { return Ok(()) };
+    let chosen = explain::case_to_explain(vm, cases, input.test.is_some())?;
+    let Some((case, run)) = chosen else { return Ok(()) };
     let at = args.element.as_deref().map(|text| explain::place(case, text)).transpose()?;
-    let explanation = explain::explain(vm, case, at, &program.compiled.source.text)?;
+    let explanation = explain::explain(vm, case, run, at, &program.compiled.source.text)?;
     // Each line by itself, with the variables that the optimiser would remove.
     let source = input.source.of(puzzle);
     let unoptimised = grade::compile_for_debugger(toolchain, workbook, spec, source)?;
@@ -126,13 +119,14 @@ fn write_page(
         title: title.clone(),
         program: &unoptimised,
         vm: &machine,
+        optimised: vm,
         case,
         explanation: &explanation,
         block: args.block,
     };
-    let words = |run: &Run| report::finding_titles(&run.findings, &program.compiled.source.text);
-    let document = Document::new(&subject, words)?;
-    let path = output(args, workbook, &puzzle.stem, &case.test)?;
+    let titles = report::finding_titles(&explanation.findings, &program.compiled.source.text);
+    let document = Document::new(&subject, &titles)?;
+    let path = output(of, &case.test)?;
     let text = page(&document, &format!("{title}: {}", case.test));
     std::fs::write(&path, text).map_err(|error| cannot_write(&path, &error))?;
     let shown = workbook.relative(&path).display();
@@ -143,18 +137,13 @@ fn write_page(
 }
 
 /// Where the page goes; its folder is made if it is missing.
-fn output(
-    args: &ReplayArgs,
-    workbook: &Workbook,
-    stem: &str,
-    test: &str,
-) -> Result<PathBuf, Failure> {
-    if let Some(path) = &args.output {
+fn output(of: &Request<'_>, test: &str) -> Result<PathBuf, Failure> {
+    if let Some(path) = &of.args.output {
         return Ok(path.clone());
     }
-    let folder = workbook.root().join(FOLDER);
+    let folder = of.workbook.root().join(FOLDER);
     std::fs::create_dir_all(&folder).map_err(|error| cannot_write(&folder, &error))?;
-    Ok(folder.join(format!("{stem}.{test}.html")))
+    Ok(folder.join(format!("{}.{test}.html", of.puzzle.stem)))
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {

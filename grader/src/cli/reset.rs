@@ -12,13 +12,13 @@ pub(super) fn run(args: &NumberArgs, workbook: Option<&Path>) -> Result<(), Fail
     let puzzle = workbook.puzzle(args.number)?;
     let version = original_stub::find(&Env::current(), &workbook, puzzle)?;
     let stub = workbook.relative(&puzzle.stub).display();
-    let commit = &version.commit;
+    let origin = &version.origin;
     console::print(&match original_stub::reset(&workbook, puzzle, &version.text)? {
-        Reset::Unchanged => format!("{stub} has not changed since commit {commit}\n"),
-        Reset::Restored(None) => format!("restored {stub} from commit {commit}\n"),
+        Reset::Unchanged => format!("{stub} has not changed since {origin}\n"),
+        Reset::Restored(None) => format!("restored {stub} from {origin}\n"),
         Reset::Restored(Some(backup)) => {
             let backup = workbook.relative(&backup).display();
-            format!("restored {stub} from commit {commit}\nyour version is in {backup}\n")
+            format!("restored {stub} from {origin}\nyour version is in {backup}\n")
         }
     });
     Ok(())

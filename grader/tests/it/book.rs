@@ -157,3 +157,63 @@ fn recorded_figures_are_what_the_grader_records() {
         assert!(same, "run it again: {}", command.trim_start_matches("// "));
     }
 }
+
+/// The page on the sources says how each claim can be checked: by a test, or by what the checks find.
+#[test]
+fn the_sources_are_checked_by_tests_that_exist() {
+    let specs = files("puzzles", "toml").iter().map(read).collect::<Vec<_>>();
+    let known: Vec<&str> = specs.iter().flat_map(|spec| tests(spec)).collect();
+    let caught = files("solutions", "toml").iter().map(read).collect::<String>();
+    let page = read(root().join("book/src/sources.md"));
+    let (mut rows, mut unknown) = (0, Vec::new());
+    for row in page.lines().filter(|row| row.matches(" | ").count() == 3) {
+        let check = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        rows += 1;
+        for name in check.split('`').skip(1).step_by(2) {
+            let is_test = known.contains(&name);
+            let is_finding = caught.contains(&format!("caught_by = \"{name}\""));
+            // A command, a file, a formula and a column's heading have other characters.
+            let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+            if is_name && !is_test && !is_finding {
+                unknown.push(name.to_owned());
+            }
+        }
+    }
+    assert!(rows >= 36, "{rows}");
+    assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+/// The numbers in "01–03, 07": ranges and single ones.
+fn numbers(list: &str) -> Vec<u32> {
+    let number = |text: &str| text.trim().parse::<u32>().unwrap_or_else(|e| panic!("{text}: {e}"));
+    let ranges = list.split(',').map(|part| part.split_once('–').unwrap_or((part, part)));
+    ranges.flat_map(|(first, last)| number(first)..=number(last)).collect()
+}
+
+#[test]
+fn each_path_of_the_map_has_what_its_puzzles_need() {
+    let needs = |number: u32| -> Vec<u32> {
+        let stem = format!("{number:02}_");
+        let specs = files("puzzles", "toml");
+        let spec = specs
+            .iter()
+            .find(|spec| spec.file_name().unwrap().to_str().unwrap().starts_with(&stem));
+        let spec = read(spec.unwrap_or_else(|| panic!("no puzzle {number}")));
+        let list = spec.lines().find_map(|line| line.strip_prefix("needs = ["));
+        let list = list.map_or("", |rest| rest.trim_end_matches(']'));
+        if list.is_empty() { Vec::new() } else { numbers(list) }
+    };
+    let map = read(root().join("book/src/map.md"));
+    let paths = map.split("*Puzzles:* ").skip(1).map(|rest| rest.split('.').next().unwrap());
+    let mut count = 0;
+    for path in paths {
+        count += 1;
+        let path = numbers(path);
+        for (place, &puzzle) in path.iter().enumerate() {
+            let missing: Vec<u32> =
+                needs(puzzle).into_iter().filter(|need| !path[..place].contains(need)).collect();
+            assert!(missing.is_empty(), "path {count}: {puzzle} needs {missing:?} before it");
+        }
+    }
+    assert_eq!(count, 3);
+}

@@ -1,6 +1,6 @@
 //! Small specs and kernels through the whole way of a verdict, on the virtual machine.
 
-use judge::grade::{self, Machine};
+use judge::grade::{self, Detail, Machine};
 use judge::verdict::TestVerdict;
 use puzzle::case::Case;
 use puzzle::oracle;
@@ -40,7 +40,7 @@ impl Bench {
         let judge = |seed| {
             let case = oracle::build_case(&spec, &spec.tests[0], seed);
             let case = case.unwrap_or_else(|f| panic!("{}", f.render(false)));
-            let (_, verdict) = grade::judge_case(&machine, &program, &case).unwrap();
+            let (_, verdict) = grade::judge_case(&machine, &program, &case, Detail::Full).unwrap();
             (case, verdict)
         };
         seeds.map(judge).collect()

@@ -425,7 +425,10 @@ impl NvccFrontEnd {
 /// What to say of a file that the compiler cannot cope with, though it can with others.
 fn unable(done: &Finished) -> Failure {
     let text = done.stderr_text();
-    let said = text.lines().find(|l| !l.trim().is_empty()).unwrap_or("nothing").trim();
+    // The assembler names its temporary file in a line of its own, and before each message: `/tmp/x.s:7: Error: no such instruction`.
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let said = lines.find(|line| !line.ends_with(": Assembler messages:")).unwrap_or("nothing");
+    let said = said.split_once(": Error: ").map_or(said, |(_, error)| error).trim();
     let title = format!("the compiler cannot compile this file; it says: {said}");
     let help = "it compiles others here; huge arrays, or templates without end, can do that";
     Failure::new(FailureKind::Kernel, title, help)

@@ -150,6 +150,17 @@ impl Running {
         entries.filter_map(of).filter(|(_, time)| !time.is_zero()).collect()
     }
 
+    /// Does one of its threads wait for a disk (state D of proc(5))? No other wait that a program can ask for is of that kind.
+    pub fn waits_for_disk(&self) -> bool {
+        let tasks = format!("/proc/{}/task", self.process.as_raw_nonzero());
+        let waits = |entry: std::fs::DirEntry| {
+            let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+            // Behind the name in brackets, which may hold anything.
+            stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('D'))
+        };
+        std::fs::read_dir(tasks).into_iter().flatten().flatten().any(waits)
+    }
+
     /// Bytes of the files that it holds open and that have no name any more. Nothing where the system does not say.
     pub fn unnamed(&self) -> u64 {
         let open = format!("/proc/{}/fd", self.process.as_raw_nonzero());

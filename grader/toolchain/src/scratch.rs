@@ -5,14 +5,19 @@
 //! owner is one that nobody uses: a grader that was killed left it.
 
 use super::process::before_interrupt;
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, chmodat, flock, open, openat, statat,
+};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 use std::ffi::OsStr;
 use std::fs::Permissions;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -83,24 +88,94 @@ pub(crate) fn is_compilers(name: &OsStr) -> bool {
     rest.is_some_and(|rest| rest.starts_with('-'))
 }
 
-/// Do the files in a folder take more than so many bytes on disk? An empty file counts as a small one.
+/// Do the files in a folder take more than so many bytes on disk? An empty file counts as a small one. A folder that cannot be
+/// looked into counts as too much: what a program hides there could have any size.
 pub fn exceeds(folder: &Path, bytes: u64) -> bool {
     let mut left = bytes;
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+    let mut places = vec![Place { base: None, path: folder.to_owned() }];
+    while let Some(place) = places.pop() {
+        let (base, entries) = match place.entries() {
+            Ok(opened) => opened,
+            // Removed meanwhile, or replaced by a file or a link.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
+            Err(_) => return true,
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let path = place.below(base.as_ref(), OsStr::from_bytes(name.to_bytes()));
             // The entry itself, not what it may lead to.
-            let Ok(meta) = entry.metadata() else { continue };
-            let Some(rest) = left.checked_sub((meta.blocks() * BLOCK).max(SMALL)) else {
+            let Ok(meta) = statat(path.at(), &path.path, AtFlags::SYMLINK_NOFOLLOW) else {
+                continue;
+            };
+            let blocks = u64::try_from(meta.st_blocks).unwrap_or_default();
+            let Some(rest) = left.checked_sub((blocks * BLOCK).max(SMALL)) else {
                 return true;
             };
             left = rest;
-            if meta.is_dir() {
-                folders.push(entry.path());
+            if FileType::from_raw_mode(meta.st_mode).is_dir() {
+                places.push(path);
             }
         }
     }
     false
+}
+
+/// Longer paths of folders inside each other are not looked into, in bytes and in parts of [`PART`] bytes.
+const PARTS: usize = 64;
+
+/// The system follows paths of 4 kB and no longer ones, so a path is followed in parts.
+const PART: usize = 1024;
+
+/// A file or folder: a path from the current folder, or from one that is open.
+struct Place {
+    base: Option<Rc<Base>>,
+    path: PathBuf,
+}
+
+/// An open folder, at the end of so many parts of a path.
+struct Base {
+    folder: OwnedFd,
+    parts: usize,
+}
+
+impl Place {
+    fn at(&self) -> BorrowedFd<'_> {
+        self.base.as_ref().map_or(CWD, |base| base.folder.as_fd())
+    }
+
+    /// The entries of this folder, and the folder itself if their paths shall start there.
+    fn entries(&self) -> rustix::io::Result<(Option<Rc<Base>>, Dir)> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let open = || openat(self.at(), &self.path, flags, Mode::empty());
+        let folder = open().or_else(|error| {
+            if error != Errno::ACCESS {
+                return Err(error);
+            }
+            // A program may have taken its owner's right to look into it.
+            chmodat(self.at(), &self.path, Mode::RWXU, AtFlags::empty())?;
+            open()
+        })?;
+        let entries = Dir::read_from(&folder)?;
+        if self.path.as_os_str().len() < PART {
+            return Ok((None, entries));
+        }
+        let parts = self.base.as_ref().map_or(1, |base| base.parts + 1);
+        if parts > PARTS {
+            return Err(Errno::NAMETOOLONG);
+        }
+        Ok((Some(Rc::new(Base { folder, parts })), entries))
+    }
+
+    /// An entry of this folder, from `base` if the folder is open as that.
+    fn below(&self, base: Option<&Rc<Base>>, name: &OsStr) -> Self {
+        match base {
+            Some(base) => Self { base: Some(Rc::clone(base)), path: name.into() },
+            None => Self { base: self.base.clone(), path: self.path.join(name) },
+        }
+    }
 }
 
 fn remove_all() {
@@ -170,7 +245,8 @@ fn remove_left(among: &Path, young: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
+    use std::fs::{self, File};
+    use std::io::Write as _;
     use std::os::unix::fs::symlink;
 
     #[test]
@@ -216,8 +292,7 @@ mod tests {
             rustix::fs::mkdirat(&inner, "a long name of a folder", Mode::RWXU).unwrap();
             rustix::fs::symlinkat("/", &inner, "0").unwrap();
             let flags = OFlags::DIRECTORY | OFlags::RDONLY;
-            inner = rustix::fs::openat(&inner, "a long name of a folder", flags, Mode::empty())
-                .unwrap();
+            inner = openat(&inner, "a long name of a folder", flags, Mode::empty()).unwrap();
         }
         rustix::fs::fchmod(&inner, Mode::empty()).unwrap();
         fs::create_dir_all(top.join("1/0/1")).unwrap();
@@ -238,6 +313,37 @@ mod tests {
             fs::write(folder.join(i.to_string()), "").unwrap();
         }
         assert!(exceeds(dir.path(), 200_000));
+    }
+
+    /// Below the longest path that the system follows, and in folders that may not be listed.
+    #[test]
+    fn what_is_hidden_takes_room_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().join("top");
+        fs::create_dir(&top).unwrap();
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY;
+        let mut inner = open(&top, flags, Mode::empty()).unwrap();
+        let deeper = |inner: &OwnedFd, name: &str| {
+            rustix::fs::mkdirat(inner, name, Mode::RWXU).unwrap();
+            openat(inner, name, flags, Mode::empty()).unwrap()
+        };
+        for _ in 0..100 {
+            inner = deeper(&inner, &"n".repeat(200));
+        }
+        let create = OFlags::CREATE | OFlags::WRONLY;
+        let file = openat(&inner, "file", create, Mode::RWXU).unwrap();
+        File::from(file).write_all(&vec![1; 1 << 20]).unwrap();
+        assert!(!exceeds(dir.path(), 2 << 20) && exceeds(dir.path(), 1 << 20));
+        for _ in 0..300 {
+            inner = deeper(&inner, &"n".repeat(200));
+        }
+        assert!(exceeds(dir.path(), 1 << 40), "nobody looks so deep");
+        remove(&top);
+
+        fs::create_dir(&top).unwrap();
+        fs::write(top.join("file"), vec![1; 100_000]).unwrap();
+        fs::set_permissions(&top, Permissions::from_mode(0o300)).unwrap();
+        assert!(!exceeds(dir.path(), 200_000) && exceeds(dir.path(), 90_000));
     }
 
     #[test]

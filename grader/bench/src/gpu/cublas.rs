@@ -43,7 +43,7 @@ type GemmEx = unsafe extern "C" fn(
 pub struct Cublas {
     library: Library,
     handle: Handle,
-    /// Name and version.
+    /// The name of the library and its version.
     pub description: String,
 }
 

@@ -119,13 +119,13 @@ const PASSES: [PassNames; 3] = [
 pub struct Cudnn {
     library: Library,
     handle: Handle,
-    /// Name and version.
+    /// The name of the library and its version.
     pub description: String,
 }
 
 /// A pass that is ready to start.
 pub struct Convolution {
-    /// See [`ConvJob::computed`].
+    /// The index of the pass in [`PASSES`].
     computed: usize,
     /// Of images, filters and results.
     descriptors: [Descriptor; 3],

@@ -42,7 +42,8 @@ pub fn terminal(text: &str) -> String {
 /// Characters that are not seen, or that change the order in which others are shown.
 fn is_hidden(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -58,6 +59,8 @@ mod tests {
         assert_eq!(csv("\t=1"), "\"'\t=1\"");
         assert_eq!(csv("Ada, \"L\""), "\"Ada, \"\"L\"\"\"");
         assert_eq!(csv("ada"), "ada");
+        assert_eq!(csv("\u{61c}=1\u{e0041}"), "\"' =1 \"");
+        assert_eq!(html("\u{61c}a\u{ad}da\u{e007f}"), "\u{fffd}a\u{fffd}da\u{fffd}");
         assert_eq!(terminal("a\u{1b}]0;x\u{7}\nb"), "a\u{fffd}]0;x\u{fffd}\u{fffd}b");
     }
 }

@@ -133,3 +133,19 @@ fn platforms_get_their_formats() {
     let junit = String::from_utf8(junit::document(&class, &[grade]).unwrap()).unwrap();
     assert!(junit.contains("<failure") && !junit.contains('\u{1b}') && !junit.contains("<script"));
 }
+
+#[test]
+fn what_was_being_written_when_a_grader_was_killed_goes() {
+    let dir = tempfile::tempdir().unwrap();
+    let hour_ago = std::time::SystemTime::now() - Duration::from_secs(3600);
+    for (name, old) in [(".new-a", true), (".new-b", false), ("ada.html", true)] {
+        let file = fs::File::create(dir.path().join(name)).unwrap();
+        if old {
+            file.set_modified(hour_ago).unwrap();
+        }
+    }
+    remove_left(dir.path());
+    remove_left(&dir.path().join("nothing"));
+    let left = |name| dir.path().join(name).exists();
+    assert!(!left(".new-a") && left(".new-b") && left("ada.html"));
+}

@@ -83,7 +83,7 @@ pub(crate) enum Handle {
 pub(crate) struct Moment {
     /// The device's clock, in nanoseconds.
     pub clock: u64,
-    /// See [`Client::copied`].
+    /// What copies had taken by then, in nanoseconds, as [`Client::copied`] sums it up.
     pub copied: u64,
 }
 

@@ -16,6 +16,7 @@ mod library;
 mod recording;
 mod run;
 mod test_device;
+mod usage;
 mod watch;
 
 pub(crate) use child::close_all_but;
@@ -23,3 +24,4 @@ pub use child::{CHILD_COMMAND, main as child_main};
 pub use library::{HostProgram, compile, compile_variants};
 pub use recording::{RecordedLaunch, RecordedParam, Recording};
 pub use run::{DISK, HostBackend};
+pub use usage::Usage;

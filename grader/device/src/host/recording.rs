@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Recording {
     /// The PTX of its modules.
     pub modules: Vec<String>,
-    /// The launches.
+    /// The launches, in the order in which the program started them.
     pub launches: Vec<RecordedLaunch>,
 }
 
@@ -33,7 +33,7 @@ pub struct RecordedLaunch {
     pub module: usize,
     /// The kernel, grid and block. The parameters are those below.
     pub launch: Launch,
-    /// The arguments.
+    /// The kernel's arguments, one for each parameter.
     pub params: Vec<RecordedParam>,
 }
 
@@ -42,7 +42,7 @@ pub struct RecordedLaunch {
 pub enum RecordedParam {
     /// An address in a tensor: its index, and how many bytes behind its start.
     Address(usize, u64),
-    /// A value.
+    /// Any other argument: the bytes of its value.
     Bytes(Vec<u8>),
 }
 

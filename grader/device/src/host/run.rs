@@ -6,6 +6,7 @@ use super::job::{Arg, Call, Job, MEMORY, REPORT, SCRATCH};
 use super::library::{Entry, HostProgram, no_room};
 use super::recording::{Recorder, Recording, SharedRecord};
 use super::test_device::TestDevice;
+use super::usage::Usage;
 use super::watch::Watch;
 use crate::backend::{Backend, Run, RunTensor};
 use crate::checked::Contents;
@@ -124,6 +125,8 @@ impl HostBackend {
         let options = Options {
             budget: BUDGET,
             work: vm::work_limit(&case.tensors),
+            element: vm::element_work(&case.tensors),
+            printed: vm::PRINTED,
             cancelled: Some(Arc::clone(cancelled)),
             max_findings: MAX_FINDINGS,
             ..Options::default()
@@ -195,6 +198,17 @@ impl Backend for HostBackend {
     }
 
     fn run(&self, case: &Case) -> Result<Run, Failure> {
+        Ok(self.run_within(case, None)?.0)
+    }
+}
+
+impl HostBackend {
+    /// Runs one case from fresh memory, and says what that took. A program that uses more than `limit` counts as one that does not
+    /// end.
+    ///
+    /// # Errors
+    /// As [`Backend::run`].
+    pub fn run_within(&self, case: &Case, limit: Option<Usage>) -> Result<(Run, Usage), Failure> {
         let room = |e: io::Error| no_room(&e);
         let folder = folder_of_run().map_err(room)?;
         let path = folder.path();
@@ -209,13 +223,13 @@ impl Backend for HostBackend {
         let spent = self.spent();
         let whole = |per_test: u64| Duration::from_secs(per_test * job.bounds.cpu_seconds) * TESTS;
         if spent.host >= whole(1) || spent.device >= whole(DEVICE) {
-            return Ok(Self::too_late(case, job.bounds.cpu_seconds));
+            return Ok((Self::too_late(case, job.bounds.cpu_seconds), Usage::default()));
         }
         let begin = Instant::now();
         let watch = || Watch::new(case, &memory.file, &memory.offsets);
         let mut watch = self.shows_progress.then(watch).flatten();
-        let Ended { finished, host, is_full } =
-            start(path, &job.bounds, &mut device, watch.as_mut(), &cancelled)?;
+        let Ended { finished, host, usage, is_full } =
+            start(path, &job.bounds, limit, &mut device, watch.as_mut(), &cancelled)?;
         drop(watch);
         {
             let mut spent = self.lock();
@@ -254,7 +268,7 @@ impl Backend for HostBackend {
         let printed = finished.stdout_text() + &finished.stderr_text() + &device.log();
         let holes = end.open.iter().map(|hole| format!("on this machine, host code can {hole}"));
         let notes = device.notes().into_iter().chain(holes).collect();
-        Ok(Run { tensors, findings, printed, notes, time, threads: device.threads() })
+        Ok((Run { tensors, findings, printed, notes, time, threads: device.threads() }, usage))
     }
 }
 
@@ -292,7 +306,7 @@ impl HostBackend {
         let job = self.job((&tensors, calls), &memory, &device)?;
         job.write(path).map_err(room)?;
         let cancelled = Arc::default();
-        let Ended { finished, .. } = start(path, &job.bounds, &mut device, None, &cancelled)?;
+        let Ended { finished, .. } = start(path, &job.bounds, None, &mut device, None, &cancelled)?;
         let report = std::fs::read(path.join(REPORT)).unwrap_or_default();
         let report = String::from_utf8_lossy(&report);
         let recording = record.recording();
@@ -392,24 +406,32 @@ impl HostBackend {
     }
 }
 
-/// How long the threads of a process have run or wanted to.
+/// How long the threads of a process have run or wanted to, and how long they had to wait for a disk.
 #[derive(Default)]
 struct Activity {
     /// By thread; those that have ended, too.
     threads: BTreeMap<u32, Duration>,
+    /// The time between looks at whose end it waited for a disk: a busy one is no mistake of the program.
+    disk: Duration,
+    /// When it was looked at last.
+    last: Duration,
 }
 
 impl Activity {
     /// The part of the time `own` in which all threads of the child slept.
     fn slept(&mut self, child: Running, own: Duration) -> Duration {
         self.threads.extend(child.scheduled());
+        if child.waits_for_disk() {
+            self.disk += child.time.saturating_sub(self.last);
+        }
+        self.last = child.time;
         let active: Duration = if self.threads.is_empty() {
             // The system does not say how long they waited for a processor.
             SHARES * child.cpu_time()
         } else {
             self.threads.values().sum()
         };
-        own.saturating_sub(active.max(child.cpu_time()))
+        own.saturating_sub(self.disk + active.max(child.cpu_time()))
     }
 }
 
@@ -418,6 +440,7 @@ struct Ended {
     finished: Finished,
     /// How long it ran or slept.
     host: Duration,
+    usage: Usage,
     /// It was stopped because of its files.
     is_full: bool,
 }
@@ -426,6 +449,7 @@ struct Ended {
 fn start(
     folder: &Path,
     bounds: &Bounds,
+    limit: Option<Usage>,
     device: &mut TestDevice,
     mut watch: Option<&mut Watch>,
     cancelled: &AtomicBool,
@@ -448,7 +472,7 @@ fn start(
     // Code that computes without end is ended by its own limit.
     let patience = Duration::from_secs(bounds.cpu_seconds);
     let mut activity = Activity::default();
-    let (mut host, mut is_full) = (Duration::ZERO, false);
+    let (mut host, mut cpu, mut is_full) = (Duration::ZERO, Duration::ZERO, false);
     std::thread::scope(|scope| {
         let child = std::thread::Builder::new()
             .name("host code".into())
@@ -459,14 +483,17 @@ fn start(
                     }
                     let own = child.time.saturating_sub(clock.busy());
                     let slept = activity.slept(child, own);
-                    host = slept + child.cpu_time();
+                    cpu = child.cpu_time();
+                    host = slept + cpu;
                     let left = DISK.checked_sub(child.unnamed());
                     is_full = left.is_none_or(|left| exceeds(&folder.join(SCRATCH), left));
-                    is_full || slept > patience
+                    let usage = Usage { host: cpu, device: clock.simulated() };
+                    is_full || slept > patience || limit.is_some_and(|limit| usage.exceeds(limit))
                 });
                 // A launch that is under way has nobody to wait for it.
                 cancelled.store(true, Relaxed);
-                finished.map(|finished| Ended { finished, host, is_full })
+                let usage = Usage { host: cpu, device: clock.simulated() };
+                finished.map(|finished| Ended { finished, host, usage, is_full })
             })
             .map_err(broken)?;
         // On this thread, which may be one of rayon's: the machine shares its work out among them, and would wait for

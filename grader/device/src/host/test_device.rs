@@ -36,6 +36,8 @@ pub struct Clock(Arc<Mutex<Work>>);
 struct Work {
     done: Duration,
     since: Option<Instant>,
+    /// The device's own clock after the last launch, in nanoseconds.
+    clock: u64,
 }
 
 impl Clock {
@@ -43,6 +45,12 @@ impl Clock {
     pub fn busy(&self) -> Duration {
         let work = self.lock();
         work.done + work.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// The device's own time of all launches. That of the virtual machine is the same in every run: launches and
+    /// instructions advance it.
+    pub fn simulated(&self) -> Duration {
+        Duration::from_nanos(self.lock().clock)
     }
 
     fn start(&self) {
@@ -293,7 +301,9 @@ impl Device for TestDevice<'_> {
             self.flooded = Some((cudart::source_name(&launch.kernel), threads));
             return Err(CudaError::INVALID_CONFIGURATION);
         }
-        self.work(|device| device.launch(launch))
+        let launched = self.work(|device| device.launch(launch))?;
+        self.clock.lock().clock = launched.clock;
+        Ok(launched)
     }
 
     fn set_limit(&mut self, limit: Limit, value: u64) -> Answer<()> {

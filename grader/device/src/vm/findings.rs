@@ -11,7 +11,8 @@ pub(crate) fn in_tensors(
 ) -> Finding {
     let ptxvm::Finding { kind, loc, thread, count } = finding.clone();
     // It is about all blocks together.
-    let thread = (!matches!(kind, FindingKind::TooMuchWork(_))).then_some(thread);
+    let of_all = matches!(kind, FindingKind::TooMuchWork(_) | FindingKind::TooMuchOutput(_));
+    let thread = (!of_all).then_some(thread);
     Finding {
         problem: Problem::Check(kind.map_place(element)),
         kernel: kernel.to_owned(),

@@ -1,6 +1,6 @@
 // Kernels for the tests of the virtual machine as a backend: the first is right, the others make one mistake each, the last
 // writes where its number does not suggest. After a change: nvcc -ptx -arch=sm_75 -lineinfo kernels.cu -o kernels.ptx,
-// then shorten the path in the line `.file`.
+// then shorten the path in the line `.file` and pack it: zstd --ultra -22 --rm kernels.ptx
 #include <cooperative_groups.h>
 #include <cstdio>
 

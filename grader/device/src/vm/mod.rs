@@ -19,7 +19,7 @@ use crate::run::{self, Kernels};
 pub(crate) use checked::cannot_run;
 use cudart::vm::VmDevice;
 use diagnostic::Failure;
-use ptxvm::{BufferId, Kernel, Launch, LaunchError, Memory, Module, Options};
+use ptxvm::{BufferId, ElementWork, Kernel, Launch, LaunchError, Memory, Module, Options};
 use puzzle::case::{Case, CaseConstant, CaseLaunch, CaseTensor, Role};
 use refusals::{cannot_launch, cannot_load};
 pub use shared_module::SharedModule;
@@ -80,8 +80,11 @@ impl VmBackend {
 /// element, and a few for each element of each tensor: 64 for each of either leaves room. At least 4 million, which
 /// take a twentieth of a second; at most 64 million, so that an endless loop is found in one or two seconds. A kernel
 /// that is launched as the spec says spreads its work over many blocks and stays far below.
+///
+/// In a padded block a warp may have the work of an element in every lane, although the case has few elements.
 fn budget(tensors: &[CaseTensor]) -> u64 {
-    work(tensors).saturating_mul(64).clamp(4 << 20, 64 << 20)
+    let serial = work(tensors).saturating_mul(64);
+    serial.max(element_work(tensors).instructions).clamp(4 << 20, 64 << 20)
 }
 
 /// Instructions that all threads of a launch may execute together, for each term of each output element and each element of each
@@ -94,9 +97,31 @@ const LEAST_WORK: u64 = 1 << 32;
 /// Instructions that one warp may execute where the work is not known: so many take minutes.
 const LONGEST: u64 = 1 << 32;
 
+/// Bytes that a launch may print, with a few for each call: a thousand lines of each of a thousand threads, which take a tenth of a
+/// second.
+pub(crate) const PRINTED: u64 = 16 << 20;
+
 /// Instructions that all threads of a launch may execute together, besides those that each has in any case.
 pub(crate) fn work_limit(tensors: &[CaseTensor]) -> u64 {
     work(tensors).saturating_mul(INSTRUCTIONS_FOR_EACH).max(LEAST_WORK)
+}
+
+/// Instructions that a thread may execute for each term of an element. A thread whose block brings a tile of 32x32 elements into shared
+/// memory for each of them, of which it uses one, takes some hundred.
+const INSTRUCTIONS_FOR_A_TERM: u64 = 256;
+
+/// What each thread of a block may execute because the element that it computes, or would compute if its block were not padded, has
+/// so many terms. A tile with a single element inside a tensor is loaded and multiplied as a whole.
+pub(crate) fn element_work(tensors: &[CaseTensor]) -> ElementWork {
+    let computed = tensors.iter().flat_map(|tensor| match &tensor.role {
+        Role::Output(expected) | Role::InPlace { expected, .. } => &expected[..],
+        Role::Input(_) | Role::Result | Role::Workspace => &[],
+    });
+    let (elements, terms) = computed.fold((0, 0), |(elements, terms): (u64, u64), element| {
+        (elements + 1, terms.max(element.terms))
+    });
+    let instructions = terms.saturating_add(1).saturating_mul(INSTRUCTIONS_FOR_A_TERM);
+    ElementWork { elements, instructions }
 }
 
 /// The terms of all output elements, and the elements of all tensors.
@@ -167,9 +192,18 @@ impl<'a> Session<'a> {
 impl VmBackend {
     /// A device with nothing but the module, for a case of these tensors.
     fn device(&self, tensors: &[CaseTensor]) -> (VmDevice, Kernels<'_>) {
-        let budget = self.budget.unwrap_or_else(|| budget(tensors));
-        let work = work_limit(tensors);
-        let options = Options { budget, work, max_findings: MAX_FINDINGS, ..Options::default() };
+        let element = match self.budget {
+            Some(_) => ElementWork::default(),
+            None => element_work(tensors),
+        };
+        let options = Options {
+            budget: self.budget.unwrap_or_else(|| budget(tensors)),
+            work: work_limit(tensors),
+            element,
+            printed: PRINTED,
+            max_findings: MAX_FINDINGS,
+            ..Options::default()
+        };
         let mut device = VmDevice::new(options);
         let module = device.add(Arc::clone(&self.module));
         (device, Kernels { module, symbols: &self.kernels })

@@ -8,6 +8,7 @@ use indexmath::Approx;
 use ptxvm::finding::{AccessKind, GridSync, OutOfBounds, Space, Uninitialised};
 use puzzle::case::{CaseArg, LaunchOptions};
 use puzzle::tensor::{DType, Tensor};
+use ruzstd::decoding::StreamingDecoder;
 
 /// Elements of the tensors: a block of 32 and a part of another.
 const N: usize = 40;
@@ -53,7 +54,12 @@ fn backend() -> VmBackend {
         "allocates",
     ];
     let kernels = names.iter().map(|n| ((*n).to_owned(), (*n).to_owned())).collect();
-    load(include_str!("kernels.ptx"), kernels).unwrap()
+    load(&kernels_ptx(), kernels).unwrap()
+}
+
+fn kernels_ptx() -> String {
+    let packed = &include_bytes!("kernels.ptx.zst")[..];
+    std::io::read_to_string(StreamingDecoder::new(packed).unwrap()).unwrap()
 }
 
 fn run(kernel: &str) -> Run {
@@ -241,7 +247,7 @@ fn a_launch_that_cannot_start_is_the_specs_or_the_signatures_matter() {
 
 #[test]
 fn what_the_machine_cannot_do_is_not_the_students_mistake() {
-    let ptx = include_str!("kernels.ptx");
+    let ptx = kernels_ptx();
     let future = ptx.replacen("add.f32", "tanh.of.the.future.f32", 1);
     let twice = |ptx: &str, kernel: &str| {
         load(ptx, BTreeMap::from([("twice".to_owned(), kernel.to_owned())]))
@@ -266,4 +272,13 @@ fn the_budget_grows_with_the_work_within_limits() {
     };
     assert_eq!((with_terms(1), with_terms(u64::MAX)), (4 << 20, 64 << 20));
     assert_eq!(with_terms(9999), 64 * (40 + 40 * 10_000));
+    let mut tensors = tensors();
+    for (expected, terms) in [(1, 9), (1, 99_999), (1, 99)].map(|(n, terms)| (n, terms)) {
+        let element = Approx { value: 1.0, bound: 0.0, magnitude: 1.0, terms };
+        tensors
+            .push(CaseTensor { role: Role::Output(vec![element; expected]), ..tensors[1].clone() });
+    }
+    let longest = ElementWork { elements: N as u64 + 3, instructions: 256 * 100_000 };
+    assert_eq!(element_work(&tensors), longest);
+    assert_eq!(budget(&tensors), longest.instructions, "a warp may have it in every lane");
 }

@@ -24,7 +24,7 @@ pub(crate) struct TensorData<'a> {
     /// The error bound of each value; empty where all are exact.
     pub errors: Vec<f64>,
     pub profile: RoundingProfile,
-    /// See [`Self::significant_bits`].
+    /// What [`Self::significant_bits`] has counted, once it is asked.
     significant_bits: OnceLock<i32>,
 }
 

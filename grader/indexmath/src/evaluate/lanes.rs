@@ -3,6 +3,7 @@
 use crate::rounding::bound::{ErrorModel, RunningSum};
 use crate::rounding::enclosure::{Ambiguity, Enclosure};
 use crate::rounding::format::Format;
+use crate::rounding::functions;
 use crate::syntax::operators::{Comparison, Connective, Function, Op, Reduction};
 
 /// The number of iterations that are evaluated at once.
@@ -189,12 +190,14 @@ impl LaneStack {
             let Some(top) = self.values[..self.used].last_mut() else { return };
             for lane in 0..count {
                 let x = top.enclosure(lane);
-                top.set_enclosure(lane, function.call(x, x, format));
+                top.set_enclosure(lane, functions::call(function, x, x, format));
             }
         } else {
             let Some((a, b)) = self.operands() else { return };
             for lane in 0..count {
-                a.set_enclosure(lane, function.call(a.enclosure(lane), b.enclosure(lane), format));
+                let result =
+                    functions::call(function, a.enclosure(lane), b.enclosure(lane), format);
+                a.set_enclosure(lane, result);
             }
         }
     }

@@ -58,6 +58,9 @@ fn divides(contribution: &LoweredContribution, axis: usize) -> bool {
 }
 
 /// The values of `work(0)`, `work(1)` and so on, computed by as many threads as there are cores.
+///
+/// Their own threads, and not those of a pool: a caller may evaluate what a lock makes only once, and while it waited for its parts, a
+/// pool would let its thread begin another task, which may wait for the same lock.
 pub(crate) fn in_parallel<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(count);
     if threads <= 1 {

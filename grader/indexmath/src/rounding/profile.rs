@@ -5,6 +5,7 @@
 //! POPL 1977).
 
 use crate::dtype::DType;
+use crate::rounding::functions;
 use crate::syntax::operators::{Function, Op};
 
 /// Data of so few different values count as a repeating pattern.
@@ -80,11 +81,13 @@ impl RoundingProfile {
     /// The profile of a function of enclosed values. How irregular its values are is not known, so that they count as
     /// regular; only a zero changes nothing (`max(x, 0)`).
     pub(crate) fn call(function: Function, a: Self, b: Self) -> Self {
-        let constant = a.constant.zip(b.constant).map(|(a, b)| function.value(a, b));
+        let constant = a.constant.zip(b.constant).map(|(a, b)| functions::value(function, a, b));
         let unknown = Self { fraction_bits: None, variation: 0.0, constant, ..Self::EXACT };
         match function {
             Function::Abs => Self { constant: a.constant.map(f64::abs), ..a },
-            Function::Cast(_) => Self { constant: a.constant.map(|a| function.value(a, a)), ..a },
+            Function::Cast(_) => {
+                Self { constant: a.constant.map(|a| functions::value(function, a, a)), ..a }
+            }
             Function::Max | Function::Min => {
                 let variation = match (a.constant, b.constant) {
                     (_, Some(0.0)) => a.variation,

@@ -7,6 +7,7 @@ use crate::integer::arithmetic::apply;
 use crate::integer::evaluate::{Dims, evaluate, named_size};
 use crate::lower::nest::{LoweredProgram, TensorId};
 use crate::program::node::{Guard, IndexId, Node};
+use crate::rounding::functions;
 use crate::syntax::int_expr::{IntExpr, IntKind, Read};
 use crate::syntax::operators::{Condition, Connective, Op, Reduction};
 
@@ -128,7 +129,7 @@ impl<'a> PointEvaluator<'a> {
                 for (argument, value) in arguments.iter_mut().zip(values) {
                     *argument = self.value(value, bindings, around)?;
                 }
-                function.value(arguments[0], arguments[1])
+                functions::value(*function, arguments[0], arguments[1])
             }
             Node::Select(condition, yes, no) => {
                 let taken = if self.holds(condition, bindings, around)? { yes } else { no };

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::integer::evaluate::Dims;
 use crate::program::node::IndexId;
-use crate::variants::machine::Changed;
+use crate::variants::machine::{Machine, Replacement};
 use crate::variants::slips::{Edit, Place, edits, whole};
-use crate::variants::tree::{Model, Part, Tree};
+use crate::variants::tree::{Model, Part, TensorId, Tree};
+
+/// Parts in place of those of the model.
+pub(crate) type Changed = Vec<(TensorId, Tree)>;
 
 /// A formula with a slip.
 #[derive(Clone, Debug)]
@@ -36,6 +39,12 @@ impl Draft {
             *body = body.with(path, tree);
         }
         bodies.into_iter().map(|(part, body)| (model.parts[part].target, body)).collect()
+    }
+
+    /// The replacements in a machine; `None` if one has no value at its sizes.
+    pub(crate) fn replacements<'m>(&self, machine: &'m Machine) -> Option<Vec<Replacement<'m>>> {
+        let edits = self.edits.iter();
+        edits.map(|(part, path, tree)| machine.replacement(*part, path, tree)).collect()
     }
 
     /// Whether both can be made: none changes what the other has replaced.

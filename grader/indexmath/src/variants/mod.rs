@@ -4,6 +4,8 @@
 //! - [`text`]: their parts as text;
 //! - [`slips`]: what people get wrong;
 //! - [`enumerate`]: every slip at every place;
+//! - [`code`]: trees at fixed sizes;
+//! - [`value`]: numbers as a kernel computes them;
 //! - [`machine`]: evaluates a formula with slips, element by element;
 //! - [`parts`]: the values of the right formula's parts;
 //! - [`search`]: compares them with what was observed.
@@ -11,6 +13,7 @@
 //! This is mutation-based fault localisation (Moon et al., "Ask the Mutants", ICST 2014) with the specification mutated in the
 //! place of the program: it needs the outputs alone, and its answer is in the terms of the formula.
 
+mod code;
 pub(crate) mod enumerate;
 pub(crate) mod machine;
 pub(crate) mod parts;
@@ -18,3 +21,4 @@ pub(crate) mod search;
 mod slips;
 mod text;
 pub(crate) mod tree;
+mod value;

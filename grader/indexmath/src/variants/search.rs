@@ -4,9 +4,10 @@ use crate::evaluate::data::Values;
 use crate::integer::evaluate::Dims;
 use crate::rounding::bound::Approx;
 use crate::sized_formula::SizedFormula;
-use crate::variants::enumerate::{Draft, drafts};
-use crate::variants::machine::{Changed, Machine, UNIT, Value};
+use crate::variants::enumerate::{Changed, Draft, drafts};
+use crate::variants::machine::{Machine, Replacement};
 use crate::variants::tree::Model;
+use crate::variants::value::{UNIT, Value};
 
 /// What a kernel made of a tensor, with all that it was computed from.
 #[derive(Clone, Copy, Debug)]
@@ -71,19 +72,11 @@ pub fn search(seen: &Observation) -> Vec<Variant> {
     let names: Vec<String> = seen.constants.iter().map(|(name, _)| name.clone()).collect();
     let products = products(seen.formula).map(|(name, _)| name).collect::<Vec<_>>();
     let all = drafts(&model, &dims, &names, &products);
-    let mut found = Vec::new();
-    let mut left = SEARCH;
-    for draft in &all {
-        if seen.fits(&machine, &draft.changed(&model), 0.0, &mut left) == Fit::Explains {
-            found.push(Variant::of(draft, &model));
-        }
-        if left == 0 {
-            break;
-        }
-    }
+    let comparison = Comparison::new(seen, &machine);
+    let mut found = comparison.explaining(&all, &model, SEARCH);
     if found.is_empty() {
         let plain: Vec<&Draft> = all.iter().filter(|draft| draft.rank == 1).collect();
-        found = pairs(seen, &machine, &model, &plain);
+        found = pairs(&comparison, &model, &plain);
     }
     found
 }
@@ -99,22 +92,24 @@ fn products(formula: &SizedFormula) -> impl Iterator<Item = (String, i64)> {
 }
 
 /// Two plain slips, neither in what the other has replaced.
-fn pairs(seen: &Observation, machine: &Machine, model: &Model, plain: &[&Draft]) -> Vec<Variant> {
+fn pairs(comparison: &Comparison, model: &Model, plain: &[&Draft]) -> Vec<Variant> {
     let mut found = Vec::new();
     let mut left = PAIRS;
-    for (at, first) in plain.iter().enumerate() {
-        for second in &plain[at + 1..] {
+    let ready = plain.iter().map(|draft| Some((*draft, draft.replacements(comparison.machine)?)));
+    let ready: Vec<_> = ready.flatten().collect();
+    for (at, (first, one)) in ready.iter().enumerate() {
+        for (second, other) in &ready[at + 1..] {
             if left == 0 {
                 return found;
             }
             if !first.is_apart_from(second) {
                 continue;
             }
-            let edits = first.edits.iter().chain(&second.edits).cloned().collect();
-            let says = format!("{}, and {}", first.says, second.says);
-            let both = Draft { edits, says, rank: 4 };
-            if seen.fits(machine, &both.changed(model), 0.0, &mut left) == Fit::Explains {
-                found.push(Variant::of(&both, model));
+            let replaced: Vec<&Replacement> = one.iter().chain(other).collect();
+            if comparison.fit(&replaced, 0.0, &mut left) == Fit::Explains {
+                let edits = first.edits.iter().chain(&second.edits).cloned().collect();
+                let says = format!("{}, and {}", first.says, second.says);
+                found.push(Variant::of(&Draft { edits, says, rank: 4 }, model));
             }
         }
     }
@@ -123,31 +118,19 @@ fn pairs(seen: &Observation, machine: &Machine, model: &Model, plain: &[&Draft])
 
 impl Variant {
     fn of(draft: &Draft, model: &Model) -> Self {
-        Self { changed: draft.changed(model), says: draft.says.clone(), rank: draft.rank }
+        let (changed, says) = (draft.changed(model), draft.says.clone());
+        Self { changed, says, rank: draft.rank }
     }
+}
 
-    /// How the variant compares with another observation of the same formula: other data, other sizes.
-    pub fn fit(&self, seen: &Observation) -> Fit {
-        let Some(model) = seen.model() else { return Fit::Contradicts };
-        let Some(machine) = Machine::new(&model, &seen.dims(), seen.known) else {
-            return Fit::Contradicts;
-        };
-        // A part that is given there cannot show the slip.
-        let parts =
-            |(target, _): &&(usize, _)| model.parts.iter().any(|part| part.target == *target);
-        let changed = self.changed.iter().filter(parts).cloned().collect();
-        let fits = |room: f64| seen.fits(&machine, &changed, room, &mut WHOLE.clone());
-        match fits(0.0) {
-            // A kernel may round in other places than the variant, and what it rounds may cancel. Where not even the correct
-            // formula gives what it should (among values that are not finite), nothing is known.
-            Fit::Contradicts
-                if fits(ROUNDED_ELSEWHERE) != Fit::Contradicts || !seen.is_reproduced(&machine) =>
-            {
-                Fit::Silent
-            }
-            fit => fit,
-        }
-    }
+/// How each variant compares with another observation of the same formula: other data, other sizes.
+pub fn compare(variants: &[Variant], seen: &Observation) -> Vec<Fit> {
+    let contradicted = || vec![Fit::Contradicts; variants.len()];
+    let Some(model) = seen.model() else { return contradicted() };
+    let dims = seen.dims();
+    let Some(machine) = Machine::new(&model, &dims, seen.known) else { return contradicted() };
+    let comparison = Comparison::new(seen, &machine);
+    variants.iter().map(|variant| comparison.variant(variant, &model)).collect()
 }
 
 impl Observation<'_> {
@@ -178,43 +161,90 @@ impl Observation<'_> {
         order.extend(wrong.iter().take(64));
         order
     }
+}
+
+/// An observation, with what variants need to be compared with it.
+struct Comparison<'m, 'a> {
+    seen: &'m Observation<'m>,
+    machine: &'m Machine<'a>,
+    order: Vec<usize>,
+}
+
+impl<'m, 'a> Comparison<'m, 'a> {
+    fn new(seen: &'m Observation<'m>, machine: &'m Machine<'a>) -> Self {
+        Self { seen, machine, order: seen.order() }
+    }
+
+    /// Those of the drafts that explain the observation; `left` is what they may read in all.
+    fn explaining(&self, drafts: &[Draft], model: &Model, mut left: u64) -> Vec<Variant> {
+        let mut found = Vec::new();
+        for draft in drafts {
+            let Some(replaced) = draft.replacements(self.machine) else { continue };
+            let replaced: Vec<&Replacement> = replaced.iter().collect();
+            if self.fit(&replaced, 0.0, &mut left) == Fit::Explains {
+                found.push(Variant::of(draft, model));
+            }
+            if left == 0 {
+                break;
+            }
+        }
+        found
+    }
+
+    fn variant(&self, variant: &Variant, model: &Model) -> Fit {
+        // A part that is given there cannot show the slip.
+        let parts =
+            |(target, _): &&(usize, _)| model.parts.iter().any(|part| part.target == *target);
+        let changed = variant.changed.iter().filter(parts);
+        let replaced = changed.map(|(target, tree)| self.machine.replaced_part(*target, tree));
+        let Some(replaced) = replaced.collect::<Option<Vec<_>>>() else { return Fit::Contradicts };
+        let replaced: Vec<&Replacement> = replaced.iter().collect();
+        let fits = |room: f64| self.fit(&replaced, room, &mut WHOLE.clone());
+        match fits(0.0) {
+            // A kernel may round in other places than the variant, and what it rounds may cancel. Where not even the correct
+            // formula gives what it should (among values that are not finite), nothing is known.
+            Fit::Contradicts
+                if fits(ROUNDED_ELSEWHERE) != Fit::Contradicts || !self.is_reproduced() =>
+            {
+                Fit::Silent
+            }
+            fit => fit,
+        }
+    }
 
     /// Whether the correct formula gives what is expected.
-    fn is_reproduced(&self, machine: &Machine) -> bool {
-        machine.budget.set(WHOLE);
+    fn is_reproduced(&self) -> bool {
+        self.machine.budget.set(WHOLE);
         let near = |flat: usize, value: Value| {
-            let expected = &self.expected[flat];
+            let expected = &self.seen.expected[flat];
             is_correct(value.value, expected, allowed(value, expected))
         };
-        machine.elements(&Vec::new(), self.order().into_iter(), near).is_some()
+        self.machine.elements(&[], self.order.iter().copied(), near).is_some()
     }
 
     /// `room` is what a value may differ besides, as a part of it and of the expected value's terms.
-    fn fits(&self, machine: &Machine, changed: &Changed, room: f64, left: &mut u64) -> Fit {
-        if changed.is_empty() {
-            let correct = self
-                .got
-                .iter()
-                .zip(self.expected)
-                .all(|(got, expected)| is_correct(*got, expected, 0.0));
+    fn fit(&self, replaced: &[&Replacement], room: f64, left: &mut u64) -> Fit {
+        let Observation { got, expected, .. } = *self.seen;
+        if replaced.is_empty() {
+            let mut all = got.iter().zip(expected);
+            let correct = all.all(|(got, expected)| is_correct(*got, expected, 0.0));
             return if correct { Fit::Silent } else { Fit::Contradicts };
         }
         let budget = WHOLE.min((*left).max(SAMPLE));
-        machine.budget.set(budget);
+        self.machine.budget.set(budget);
         let mut told = false;
-        let order = self.order();
-        let all = machine.elements(changed, order.into_iter(), |flat, variant| {
-            let (got, expected) = (self.got[flat], &self.expected[flat]);
+        let all = self.machine.elements(replaced, self.order.iter().copied(), |flat, variant| {
+            let (got, expected) = (got[flat], &expected[flat]);
             let size = expected.magnitude + variant.value.abs();
             let room = if size.is_finite() { room * size } else { 0.0 };
             let allowed = allowed(variant, expected).max(room);
             told |= !is_correct(got, expected, CLEAR * allowed);
             is_near(got, variant.value, allowed)
         });
-        *left = left.saturating_sub(budget - machine.budget.get());
+        *left = left.saturating_sub(budget - self.machine.budget.get());
         match all {
             // As far as it could be computed it fits.
-            None if machine.budget.get() == 0 => Fit::Silent,
+            None if self.machine.budget.get() == 0 => Fit::Silent,
             None => Fit::Contradicts,
             Some(()) if told => Fit::Explains,
             Some(()) => Fit::Silent,

@@ -220,6 +220,14 @@ fn integers_that_would_not_be_exact_are_refused() {
     }
 }
 
+#[test]
+fn the_probability_of_a_single_class_is_one_to_a_few_bits() {
+    let text = "top[i] = max[c] x[c]\ntotal[i] = sum[c] exp(x[c] - top[i])\ny[i] = exp(x[i] - top[i]) / total[i]";
+    let single = evaluate(text, "y", &[("x", &[5.0])])[0];
+    let unit = 2_f64.powi(-24);
+    assert!(single.value == 1.0 && (8.0..12.0).contains(&(single.bound / unit)), "{single:?}");
+}
+
 /// Computed with `NumPy` 2 in f64.
 #[test]
 fn softmax_and_cross_entropy_equal_numpy() {
@@ -363,9 +371,14 @@ fn judge(text: &str, low: f64, high: f64, kernel: Kernel) -> f64 {
     x.iter().zip(&right).map(part).fold(0.0, f64::max)
 }
 
+/// The next greater float, as a fast function may give it.
+fn next_up(x: f32) -> f32 {
+    f32::from_bits(x.to_bits() + 1)
+}
+
 #[test]
 fn right_kernels_stay_within_the_bounds_of_functions() {
-    let cases: [(&str, f64, f64, Kernel); 17] = [
+    let cases: [(&str, f64, f64, Kernel); 25] = [
         ("y[i] = exp(x[i])", -80.0, 80.0, f32::exp),
         ("y[i] = exp(x[i] * x[i] - 3)", -3.0, 3.0, |x| (x * x - 3.0).exp()),
         ("y[i] = log(x[i])", 1e-3, 1e3, f32::ln),
@@ -377,12 +390,23 @@ fn right_kernels_stay_within_the_bounds_of_functions() {
         ("y[i] = sin(x[i] * 1.7)", -1e4, 1e4, |x| (x * 1.7).sin()),
         ("y[i] = cos(x[i] * x[i])", -9.0, 9.0, |x| (x * x).cos()),
         ("y[i] = sigmoid(x[i])", -87.0, 20.0, |x| 1.0 / (1.0 + (-x).exp())),
+        ("y[i] = sigmoid(x[i])", -60.0, -40.0, |x| {
+            1.0 / (1.0 + (-x * std::f32::consts::LOG2_E).exp2())
+        }),
         ("y[i] = sigmoid(x[i] * 0.3)", -20.0, 20.0, |x| (x * 0.3).exp() / (1.0 + (x * 0.3).exp())),
         ("y[i] = sigmoid(x[i])", -1.0, 9.0, |x| 0.5 + 0.5 * (0.5 * x).tanh()),
         ("y[i] = erf(x[i])", -3.0, 3.0, libm::erff),
         ("y[i] = erf(x[i] * 0.3)", -9.0, 9.0, |x| libm::erff(x * 0.3)),
         ("y[i] = pow(x[i], 2.5)", 0.01, 50.0, |x| x.powf(2.5)),
         ("y[i] = max(x[i] * 0.1, x[i] * x[i])", -1.0, 1.0, |x| (x * 0.1).max(x * x)),
+        // In another base, as products with reciprocals, and by the root of another one.
+        ("y[i] = exp(x[i])", -86.0, 88.0, |x| (x * std::f32::consts::LOG2_E).exp2()),
+        ("y[i] = exp(x[i] * 0.3)", -200.0, 200.0, |x| (x * 0.3 * std::f32::consts::LOG2_E).exp2()),
+        ("y[i] = log(x[i])", 1e-3, 1e3, |x| x.log2() * std::f32::consts::LN_2),
+        ("y[i] = sqrt(x[i] + 0.1)", 0.0, 9.0, |x| (x + 0.1) * next_up(1.0 / (x + 0.1).sqrt())),
+        ("y[i] = x[i] / (x[i] * x[i] + 1)", -9.0, 9.0, |x| x * next_up(1.0 / (x * x + 1.0))),
+        ("y[i] = x[i] / sqrt(x[i] + 0.1)", 0.1, 9.0, |x| x * next_up(1.0 / (x + 0.1).sqrt())),
+        ("y[i] = pow(x[i], 2.5)", 0.01, 50.0, |x| (2.5 * x.log2()).exp2()),
     ];
     for (text, low, high, kernel) in cases {
         let part = judge(text, low, high, kernel);
@@ -392,7 +416,7 @@ fn right_kernels_stay_within_the_bounds_of_functions() {
 
 #[test]
 fn wrong_kernels_leave_the_bounds_of_functions() {
-    let cases: [(&str, f64, f64, Kernel); 9] = [
+    let cases: [(&str, f64, f64, Kernel); 12] = [
         // A Taylor series, log2 for log, a forgotten term, a square root for its inverse, a logistic
         // without its scale, a result with the precision of a half.
         ("y[i] = exp(x[i])", 0.1, 1.0, |x| 1.0 + x + x * x / 2.0 + x * x * x / 6.0),
@@ -404,6 +428,10 @@ fn wrong_kernels_leave_the_bounds_of_functions() {
         ("y[i] = sigmoid(x[i])", -2.0, 2.0, |x| 0.5 + 0.5 * x.tanh()),
         ("y[i] = erf(x[i])", 0.1, 2.0, f32::tanh),
         ("y[i] = exp(x[i])", -9.0, 9.0, |x| f32::from_bits(x.exp().to_bits() & !0x1fff)),
+        // Slips of one in ten thousand and, in the argument, of one in 100,000, far from 0 as well.
+        ("y[i] = exp(x[i])", -60.0, -40.0, |x| x.exp() * 1.0001),
+        ("y[i] = exp(x[i])", -70.0, -40.0, |x| (x * 1.44271).exp2()),
+        ("y[i] = sqrt(x[i] + 0.1)", 0.0, 9.0, |x| (x + 0.1).sqrt() * 1.00001),
     ];
     for (text, low, high, kernel) in cases {
         let part = judge(text, low, high, kernel);

@@ -102,6 +102,7 @@ pub fn name_line(
         source,
         case,
         sum,
+        tensor: &tensor.name,
         coords: &tensor.coords(flat),
         other: other.as_deref(),
         indices: &indices,

@@ -6,7 +6,7 @@ use cpptext::tokens::words;
 use device::finding::SourceLoc;
 use device::provenance::{Factor, KernelSum};
 use indexmath::{Dims, Term};
-use puzzle::case::{Case, CaseLaunch, Role};
+use puzzle::case::{Case, CaseLaunch};
 
 /// What is known of a wrong element besides its terms.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,8 @@ pub struct Evidence<'a> {
     pub case: &'a Case,
     /// The products that the kernel added.
     pub sum: &'a KernelSum,
+    /// The tensor of the element.
+    pub tensor: &'a str,
     /// Coordinates of the element, and of another one whose formula the kernel's products are.
     pub coords: &'a [usize],
     /// The coordinates of that other element, if there is one.
@@ -45,7 +47,7 @@ pub fn locate(terms: &ElementTerms, evidence: &Evidence) -> Option<(SourceLoc, C
         .or_else(|| set_again(&kernel, terms, stored.line).map(known(Clue::SetAgain)))
         .or_else(|| wrong_coordinate(&kernel, evidence, stored.line).map(known(Clue::Coordinate)))
         .or_else(|| wrong_place(&kernel, evidence, stored.line).map(known(Clue::Place)))
-        .or_else(|| wrong_inner(&kernel, terms).map(known(Clue::Inner)))
+        .or_else(|| wrong_inner(&kernel, terms, evidence).map(known(Clue::Inner)))
         .or_else(|| surplus_thread(&kernel, evidence, stored.line).map(known(Clue::Surplus)))
         .or_else(|| left_out(&kernel, terms, evidence).map(known(Clue::Condition)));
     match line {
@@ -75,20 +77,17 @@ fn launch_of<'c>(case: &'c Case, source: &str, line: u32) -> Option<&'c CaseLaun
     case.launches.iter().find(is).or(case.launches.last())
 }
 
-/// The store adds to what an output held before. Where it is meant to add, by an atomic addition, somebody should have set that to 0.
+/// The store adds to what the output held before. Where it is meant to add, by an atomic addition, somebody should have set that to 0.
+/// What an earlier launch computed is another output: the formula may use it.
 fn own_element(
     kernel: &Kernel,
     terms: &ElementTerms,
     evidence: &Evidence,
     stored: u32,
 ) -> Option<u32> {
-    let computed = |name: &str| {
-        let outputs = evidence.case.tensors.iter();
-        outputs.filter(|t| matches!(t.role, Role::Output(_))).any(|t| t.tensor.name == name)
-    };
     let extra = terms.rows.iter().filter(|row| row.kind == RowKind::Extra);
     let mut factors = extra.flat_map(|row| &row.factors);
-    let own = factors.any(|f| matches!(f, Factor::Element(e) if computed(&e.tensor)));
+    let own = factors.any(|f| matches!(f, Factor::Element(e) if e.tensor == evidence.tensor));
     (own && !kernel.statement(stored).contains("atomic")).then_some(stored)
 }
 
@@ -174,6 +173,14 @@ fn are(declared: &[&Declared], coords: &[usize]) -> bool {
     values().eq(coords.iter().copied()) || values().eq(coords.iter().rev().copied())
 }
 
+fn are_in_some_order(declared: &[&Declared], coords: &[usize]) -> bool {
+    let values = declared.iter().filter_map(|d| usize::try_from(d.value?).ok());
+    let (mut values, mut coords): (Vec<usize>, Vec<usize>) = (values.collect(), coords.to_vec());
+    values.sort_unstable();
+    coords.sort_unstable();
+    values == coords
+}
+
 /// Whether the place of a store is given by these variables.
 fn stores_at(kernel: &Kernel, stored: u32, declared: &[&Declared]) -> bool {
     let text = kernel.statement(stored);
@@ -200,7 +207,12 @@ fn wrong_coordinate(kernel: &Kernel, evidence: &Evidence, stored: u32) -> Option
 }
 
 /// A coordinate that is computed inside the loops, and is none of the missing product's where it should be added.
-fn wrong_inner(kernel: &Kernel, terms: &ElementTerms) -> Option<u32> {
+/// Where the sum is that of another element, whose coordinates the thread may have, it follows from those, and they are wrong.
+fn wrong_inner(kernel: &Kernel, terms: &ElementTerms, evidence: &Evidence) -> Option<u32> {
+    let declared = coordinates(kernel);
+    if evidence.other.is_some_and(|other| are_in_some_order(&declared, other)) {
+        return None;
+    }
     let missing = || terms.rows.iter().filter(|row| row.kind == RowKind::Missing);
     let added = terms.rows.iter().filter_map(|row| row.line.as_ref()).map(|line| line.line).max();
     let before = |d: &Declared| added.is_none_or(|added| d.line <= added);

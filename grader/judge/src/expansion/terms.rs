@@ -50,7 +50,8 @@ impl ElementTerms {
         self.line.as_ref().filter(|_| is_certain)
     }
 
-    /// The line that adds the products, if it is one: those that are wrong, or if nothing but a product is missing, the others.
+    /// The line that adds the products, if it is one: those that are wrong, or if nothing but products are missing, those of the
+    /// same tensors.
     pub fn added_line(&self) -> Option<&SourceLoc> {
         match self.added_lines()[..] {
             [line] => Some(line),
@@ -61,12 +62,35 @@ impl ElementTerms {
     fn added_lines(&self) -> Vec<&SourceLoc> {
         let is_wrong = |row: &&Row| !matches!(row.kind, RowKind::Missing | RowKind::Correct);
         let some_are_wrong = self.rows.iter().any(|row| is_wrong(&row));
+        let missing = || self.rows.iter().filter(|row| row.kind == RowKind::Missing);
+        let is_like_missing = |row: &&Row| missing().any(|other| other.tensors() == row.tensors());
         let rows = self.rows.iter().filter(|row| row.kind != RowKind::Missing);
-        let rows = rows.filter(|row| !some_are_wrong || is_wrong(row));
+        let rows =
+            rows.filter(|row| if some_are_wrong { is_wrong(row) } else { is_like_missing(row) });
         let mut lines: Vec<&SourceLoc> = rows.filter_map(|row| row.line.as_ref()).collect();
         lines.sort_by_key(|line| (&line.file, line.line));
         lines.dedup_by_key(|line| (&line.file, line.line));
         lines
+    }
+
+    /// The tensors of products of which the kernel adds none, though all else is correct, and how many products there are.
+    pub fn absent(&self) -> Option<(Vec<String>, usize)> {
+        let mut missing = self.rows.iter().filter(|row| row.kind == RowKind::Missing);
+        let tensors = missing.next()?.tensors();
+        let count = 1 + missing.filter(|row| row.tensors() == tensors).count();
+        let is_absent = |row: &Row| match row.kind {
+            RowKind::Missing => row.tensors() == tensors,
+            RowKind::Correct => row.tensors() != tensors,
+            RowKind::Extra | RowKind::Repeated | RowKind::Coefficient => false,
+        };
+        (count > 1 && self.rows.iter().all(is_absent)).then_some((tensors, count))
+    }
+}
+
+impl Row {
+    /// The tensors whose elements are multiplied.
+    fn tensors(&self) -> Vec<String> {
+        self.factors.iter().filter_map(super::compare::tensor).collect()
     }
 }
 
@@ -138,6 +162,7 @@ pub enum RowKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use indexmath::ElementRef;
 
     fn terms(clue: Clue, kinds: &[RowKind]) -> ElementTerms {
         let line = |line| Some(SourceLoc { file: "k.cu".into(), line, column: 1 });
@@ -180,9 +205,17 @@ mod tests {
 
     #[test]
     fn products_are_added_at_the_line_of_those_that_are_wrong() {
-        use RowKind::{Extra, Missing};
+        use RowKind::{Correct, Extra, Missing};
+        let element = |tensor: &str| ElementRef { tensor: tensor.into(), coords: vec![0] };
         let line = |terms: &ElementTerms| terms.added_line().map(|line| line.line);
         assert_eq!(line(&terms(Clue::Added, &[Extra, Missing])), Some(7));
         assert_eq!(line(&terms(Clue::Added, &[Missing])), None);
+        assert_eq!(line(&terms(Clue::Added, &[Missing, Correct])), Some(7));
+        let mut bias = terms(Clue::Added, &[Missing, Missing, Correct]);
+        bias.rows[2].factors = vec![Factor::Element(element("b"))];
+        assert_eq!(line(&bias), None, "the line of the bias adds no products of other tensors");
+        assert_eq!(bias.absent(), Some((Vec::new(), 2)));
+        bias.rows[2].kind = Extra;
+        assert_eq!(bias.absent(), None, "what is missing may have become it");
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct Expected<'a> {
     pub values: &'a [Approx],
     /// What a tensor that is changed in place held before.
     pub start: Option<&'a [f64]>,
-    /// Threads of a block of the launch that computes it; 0 if unknown.
+    /// Threads of a block of the launch that computes it; 0 if unknown, or if they have several coordinates.
     pub block: usize,
     /// Sizes of the test.
     pub dims: &'a Dims,
@@ -68,6 +68,7 @@ pub(super) fn diff(tensor: &Tensor, reference: &Expected, got: &RunTensor) -> Op
         cause: cause::likely(&view),
         variant: None,
         part: None,
+        correct_sources: Vec::new(),
         tensor: tensor.clone(),
         errors,
         wrong,

@@ -21,7 +21,11 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
     if findings.iter().any(|finding| finding.problem.ends_the_run()) {
         diffs.clear();
     }
-    let diffs = causes_first(case, diffs);
+    let mut diffs = causes_first(case, diffs);
+    let correct = correct_sources(case, &diffs);
+    if let Some(first) = diffs.first_mut() {
+        first.correct_sources = correct;
+    }
     TestVerdict {
         test: case.test.clone(),
         about: case.about.clone(),
@@ -54,6 +58,23 @@ fn causes_first(case: &Case, diffs: Vec<TensorDiff>) -> Vec<TensorDiff> {
         ordered.push(left.remove(first));
     }
     ordered
+}
+
+/// The outputs that the formula computes the first wrong one from, without those that come before others of them. None if one of
+/// them is wrong, too.
+fn correct_sources(case: &Case, diffs: &[TensorDiff]) -> Vec<String> {
+    let Some(first) = diffs.first().map(|diff| &diff.tensor.name) else { return Vec::new() };
+    let sources = case.formula.sources(first);
+    let is_source = |name: &String| name != first && sources.contains(name);
+    if diffs.iter().any(|diff| is_source(&diff.tensor.name)) {
+        return Vec::new();
+    }
+    let outputs = case.tensors.iter().filter_map(|tensor| Some(tensor.wanted()?.0.name));
+    let outputs: Vec<String> = outputs.filter(is_source).collect();
+    let comes_before = |name: &&String| {
+        outputs.iter().any(|other| other != *name && case.formula.sources(other).contains(*name))
+    };
+    outputs.iter().filter(|name| !comes_before(name)).cloned().collect()
 }
 
 /// For each output, the element that is farthest off. One that is NaN is farther than any number.
@@ -122,7 +143,9 @@ fn judge_tensors(
         let launch = last_launch_with(launches, index);
         if let Some((wanted, expected)) = case_tensor.wanted() {
             compared += expected.len();
-            let block = launch.map_or(0, |l| l.block.iter().map(|&n| n as usize).product());
+            // Only in a row of threads one block has the first elements.
+            let is_row = |l: &&CaseLaunch| l.block[1..] == [1, 1] && l.grid[1..] == [1, 1];
+            let block = launch.filter(is_row).map_or(0, |l| l.block[0] as usize);
             let reference = compare::Expected {
                 values: expected,
                 start: case_tensor.start(),

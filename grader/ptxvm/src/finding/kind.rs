@@ -15,6 +15,7 @@ mod part_of_warp;
 mod read_only_load;
 mod shared_race;
 mod stack_overflow;
+mod too_much_output;
 mod too_much_work;
 mod trap;
 mod uneven_operands;
@@ -158,6 +159,7 @@ finding_kinds! {
         part_of_warp: PartOfWarp,
         shared_race: SharedRace,
         stack_overflow: StackOverflow,
+        too_much_output: TooMuchOutput,
         too_much_work: TooMuchWork,
         trap: Trap,
         uneven_operands: UnevenOperands,

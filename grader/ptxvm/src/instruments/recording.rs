@@ -4,9 +4,9 @@ use crate::finding::{AccessKind, Log};
 use crate::isa::window::Window;
 use crate::lanes::lanes;
 use crate::machine::monitor::{Event, Monitor, Step, WordReads};
+use crate::memory::Memory;
 use crate::memory::buffer::BufferId;
 use crate::memory::flat::Flat;
-use crate::memory::global::Memory;
 use crate::memory::lane_memory::LaneMemory;
 use crate::program::symbols::Register;
 

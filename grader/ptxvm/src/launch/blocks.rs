@@ -11,7 +11,7 @@ use crate::machine::block::{
 };
 use crate::machine::exec::state::{BlockState, Env};
 use crate::machine::monitor::Monitor;
-use crate::machine::warp::state::Warp;
+use crate::machine::warp::Warp;
 
 /// The quota of an interleaved block: long enough that switching costs little, short enough that waiting costs little.
 const TURN_QUOTA: InstructionQuota = InstructionQuota { block: 1 << 12, warp: 1 << 10 };

@@ -33,10 +33,15 @@ impl Launch {
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Instructions that one warp may execute before it counts as endless; the warps of a block together may execute
-    /// twice as many.
+    /// twice as many, or more where `element` grants it.
     pub budget: u64,
     /// Instructions that all blocks may execute together, counted once for each active lane, beside a thousand for each thread.
     pub work: u64,
+    /// What each thread of a block may execute besides, since a correct kernel may compute in every thread of a block what one of
+    /// them stores.
+    pub element: ElementWork,
+    /// Bytes that all threads may print together, with a few for each call.
+    pub printed: u64,
     /// Once it is set, no further block begins, and what the launch gives is of no use.
     pub cancelled: Option<Arc<AtomicBool>>,
     /// Record every global access of this thread: (block, thread).
@@ -50,12 +55,31 @@ pub struct Options {
     pub cooperative: bool,
 }
 
+/// The work of one element of a result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ElementWork {
+    /// Elements of all results. Each may occupy a whole block.
+    pub elements: u64,
+    /// Instructions that a thread may execute for one of them.
+    pub instructions: u64,
+}
+
+impl ElementWork {
+    /// Instructions that all threads of a launch may execute for elements, if the threads that store none do the same as the others.
+    pub(crate) fn of_launch(self, blocks: u64, threads: u32) -> u64 {
+        let occupied = self.elements.min(blocks).saturating_mul(threads.into());
+        occupied.saturating_mul(self.instructions)
+    }
+}
+
 impl Default for Options {
-    /// A budget of 2^28 instructions, no limit of the work, no trace, no watch, 64 findings, not cooperative.
+    /// A budget of 2^28 instructions, no limit of the work and the output, no trace, no watch, 64 findings, not cooperative.
     fn default() -> Self {
         Self {
             budget: 1 << 28,
             work: u64::MAX,
+            element: ElementWork::default(),
+            printed: u64::MAX,
             cancelled: None,
             trace: None,
             watch: None,

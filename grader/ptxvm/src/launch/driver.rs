@@ -3,11 +3,12 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::Run;
 use super::footprint::Footprint;
 use super::observers::Record;
 use super::outcome::Outcome;
 use super::parallel::{ForkPoint, ParallelFailure};
-use super::run::{BlockStorage, Results, Run};
+use super::run::{BlockStorage, Results};
 use super::schedule::Schedule;
 use crate::machine::block::BlockStatus;
 use crate::machine::exec::state::BlockState;
@@ -47,6 +48,7 @@ impl Run<'_, '_> {
                     }
                 }
                 if !order_matters {
+                    let printed = self.work.printed();
                     match self.parallel(next, &worker, fork) {
                         Ok(rest) => {
                             results.extend(rest.blocks);
@@ -55,7 +57,8 @@ impl Run<'_, '_> {
                             break;
                         }
                         Err(failure) => {
-                            self.work.restart(next, worker.state.lane_instructions);
+                            let executed = worker.state.lane_instructions;
+                            self.work.restart(next, executed, printed);
                             order_matters = failure == ParallelFailure::OrderMatters;
                         }
                     }

@@ -1,17 +1,17 @@
 //! The ways to launch a kernel.
 
-use super::config::{Launch, Options};
+use super::Run;
+use super::config::{ElementWork, Launch, Options};
 use super::observers::{Observers, Records};
 use super::outcome::Outcome;
-use super::run::Run;
 use super::schedule::Schedule;
 use super::setup::Setup;
 use crate::error::LaunchError;
 use crate::instruments::count::counts::Counters;
-use crate::instruments::provenance::tracker::Provenance;
+use crate::instruments::provenance::Provenance;
 use crate::instruments::recording::{Recorder, Recording, RecordingRequest};
 use crate::machine::block::{BlockStatus, InstructionQuota};
-use crate::memory::global::Memory;
+use crate::memory::Memory;
 use crate::program::module::{Kernel, Module};
 
 /// Runs one kernel to its end. Blocks run in parallel with the same result at every run.
@@ -119,7 +119,11 @@ pub fn launch_with_provenance(
     options: &Options,
     provenance: &mut Provenance,
 ) -> Result<(), LaunchError> {
-    let options = Options { budget: options.budget.min(provenance.max_steps), ..options.clone() };
+    let options = Options {
+        budget: options.budget.min(provenance.max_steps),
+        element: ElementWork::default(),
+        ..options.clone()
+    };
     let setup = Setup::new(module, kernel, launch, memory, &options)?;
     if options.cooperative {
         // Blocks that wait for each other cannot be followed one by one.

@@ -6,13 +6,13 @@ use crate::isa::names::Slot;
 use crate::lanes::coordinates;
 use crate::machine::exec::state::Env;
 use crate::machine::registers::Registers;
-use crate::machine::warp::state::Warp;
+use crate::machine::warp::Warp;
 use crate::memory::buffer::BufferId;
 use crate::memory::flat::Flat;
 use crate::memory::lane_memory::LaneMemory;
 use crate::memory::layout::Layout;
 use crate::program::code::UniformSlot;
-use crate::program::variables::variable_address;
+use crate::program::module::variable_address;
 
 /// The state that every block starts from.
 pub(crate) struct InitialState {

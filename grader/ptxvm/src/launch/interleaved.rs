@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::Run;
 use super::footprint::Footprint;
 use super::observers::{Observers, Record};
-use super::run::{BlockResult, BlockStorage, Results, Run};
+use super::run::{BlockResult, BlockStorage, Results};
 use super::schedule::Schedule;
 use crate::machine::block::BlockStatus;
 use crate::machine::monitor::Monitor;
@@ -23,6 +24,8 @@ impl Run<'_, '_> {
         let mut residents: VecDeque<BlockStorage<'static, R>> = begun.into_iter().collect();
         for resident in &mut residents {
             resident.state.monitor.exchange(&mut common);
+            // That is noted.
+            resident.state.printing = 0;
         }
         let mut storage = Some(storage);
         let begin = |free: Option<BlockStorage<'static, R>>, common: &mut Observers<'static, R>| {
@@ -42,10 +45,11 @@ impl Run<'_, '_> {
             if ended == BlockStatus::Endless {
                 self.stop.fetch_min(worker.index, Relaxed);
             }
+            self.work.note_printed(worker.state.printing);
             lane_instructions += std::mem::take(&mut worker.state.lane_instructions);
             shared = shared.max(Footprint::of(worker).shared);
             results.extend(self.take_result(worker));
-            ended != BlockStatus::Endless
+            ended != BlockStatus::Endless && !self.work.is_exceeded()
         };
         self.grid.run_interleaved(&mut common, &mut residents, begin, end);
         let room = self.grid.room.min(blocks) as usize;

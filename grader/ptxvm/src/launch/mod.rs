@@ -16,3 +16,21 @@ mod sample;
 pub(crate) mod schedule;
 pub(crate) mod setup;
 mod work_limit;
+
+use self::blocks::Grid;
+use self::config::Options;
+use self::footprint::PeakFootprint;
+use self::work_limit::WorkLimit;
+use std::sync::atomic::AtomicU64;
+
+/// A launch that runs, and how its blocks are limited.
+struct Run<'r, 'e> {
+    pub grid: &'r Grid<'e>,
+    pub options: &'r Options,
+    /// Whether the checks are on.
+    pub checked: bool,
+    /// Blocks with a higher index need not run.
+    pub stop: AtomicU64,
+    pub peak: PeakFootprint,
+    pub work: WorkLimit,
+}

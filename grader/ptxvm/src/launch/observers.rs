@@ -6,7 +6,7 @@
 use crate::instruments::check::block_conflicts::BlockConflicts;
 use crate::instruments::check::races::Races;
 use crate::instruments::count::monitor::Counter;
-use crate::instruments::provenance::tracker::Provenance;
+use crate::instruments::provenance::Provenance;
 use crate::instruments::recording::Recorder;
 use crate::instruments::trace::Tracer;
 use crate::instruments::watchpoint::WatchpointMonitor;

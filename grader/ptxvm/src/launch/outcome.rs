@@ -2,8 +2,9 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::Run;
 use super::footprint::Footprint;
-use super::run::{BlockResult, Run};
+use super::run::BlockResult;
 use crate::finding::{Finding, FindingKind, Raw, Space, ThreadId, merge};
 use crate::instruments::trace::TracedAccess;
 use crate::instruments::watchpoint::LastWriter;

@@ -3,9 +3,10 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+use super::Run;
 use super::footprint::Footprint;
 use super::observers::{Checks, Record};
-use super::run::{BlockResult, BlockStorage, Results, Run};
+use super::run::{BlockResult, BlockStorage, Results};
 use super::schedule::Schedule;
 use crate::instruments::check::block_conflicts::{Conflicts, MAX_BLOCKS};
 use crate::machine::block::{BlockStatus, InstructionQuota};

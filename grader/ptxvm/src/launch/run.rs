@@ -1,5 +1,6 @@
 //! One running launch: its blocks, their observers, and their results.
 
+use super::Run;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::blocks::{Grid, ResidentBlock};
@@ -36,18 +37,6 @@ pub(super) struct Results<R> {
 
 /// Storage that one host thread reuses from block to block.
 pub(super) type BlockStorage<'o, R> = ResidentBlock<Observers<'o, R>>;
-
-/// A launch that runs, and how its blocks are limited.
-pub(super) struct Run<'r, 'e> {
-    pub grid: &'r Grid<'e>,
-    pub options: &'r Options,
-    /// Whether the checks are on.
-    pub checked: bool,
-    /// Blocks with a higher index need not run.
-    pub stop: AtomicU64,
-    pub peak: PeakFootprint,
-    pub work: WorkLimit,
-}
 
 impl<'r, 'e> Run<'r, 'e> {
     pub fn new(grid: &'r Grid<'e>, options: &'r Options, checked: bool) -> Self {
@@ -88,10 +77,11 @@ impl<'r, 'e> Run<'r, 'e> {
     ) -> BlockStatus {
         let ResidentBlock { index, state, warps, barriers } = worker;
         let stop = || self.stop.load(Relaxed) < *index;
-        let before = state.lane_instructions;
+        let before = (state.lane_instructions, state.printing);
         let ended =
             WarpScheduler { env: self.grid.env, state, warps }.run_for(barriers, quota, stop);
-        self.work.note(*index, state.lane_instructions - before);
+        self.work.note(*index, state.lane_instructions - before.0);
+        self.work.note_printed(state.printing - before.1);
         if ended == BlockStatus::Endless {
             self.stop.fetch_min(*index, Relaxed);
         }

@@ -1,8 +1,8 @@
 //! A sample of the blocks of a launch, which shows within seconds that it would run for minutes.
 
+use super::Run;
 use super::blocks::ResidentBlock;
 use super::observers::Record;
-use super::run::Run;
 use super::schedule::{Schedule, mix};
 use crate::machine::block::{BlockStatus, InstructionQuota, WarpScheduler};
 

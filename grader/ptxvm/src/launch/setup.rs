@@ -11,19 +11,32 @@ use crate::finding::SharedArray;
 use crate::isa::ir::Uniform;
 use crate::machine::exec::state::Env;
 use crate::machine::simd::dispatch;
+use crate::memory::Memory;
 use crate::memory::buffer::BufferId;
 use crate::memory::flat::Flat;
-use crate::memory::global::Memory;
 use crate::memory::grid_workspace;
 use crate::memory::layout::Layout;
 use crate::program::code::Program;
-use crate::program::module::{Kernel, Module};
-use crate::program::variables::{place_variables, variable_address};
+use crate::program::module::{Kernel, Module, variable_address};
 use hardware::{MAX_BLOCK, MAX_GRID, MAX_THREADS, SHARED_WITHOUT_OPT_IN};
 
 /// Bytes of shared memory of a block, static and dynamic: what the newest compute capability grants a kernel that asks for
 /// it. A launch here always asks.
 const MAX_SHARED: u32 = hardware::NEWEST.block_shared();
+
+/// How many budgets the warps of a block may spend together in any case, so that an endless loop is found as soon in a block of
+/// many warps as in a block of two.
+const BUDGETS_OF_A_BLOCK: u64 = 2;
+
+/// The most instructions that the work of an element grants to a block; they take some two seconds.
+const MOST_FOR_ELEMENTS: u64 = 1 << 27;
+
+/// Instructions that the warps of a block may execute together.
+fn block_budget(launch: &Launch, options: &Options) -> u64 {
+    let warps = u64::from(launch.threads().div_ceil(32));
+    let elements = warps.saturating_mul(options.element.instructions).min(MOST_FOR_ELEMENTS);
+    options.budget.saturating_mul(BUDGETS_OF_A_BLOCK).max(elements)
+}
 
 /// A launch that can start.
 pub(crate) struct Setup<'m> {
@@ -35,6 +48,8 @@ pub(crate) struct Setup<'m> {
     shared: Layout,
     first_variable: BufferId,
     budget: u64,
+    block_budget: u64,
+    printed: u64,
     cooperative: bool,
     /// Address of the workspace of a cooperative launch; else 0.
     workspace: u64,
@@ -62,7 +77,7 @@ impl<'m> Setup<'m> {
             cooperative::check_room(launch, shared.packed)?;
             workspace = grid_workspace::prepare(memory);
         }
-        let first_variable = place_variables(module, memory);
+        let first_variable = module.place_variables(memory);
         let constants = module.constants(first_variable);
         let written = written_addresses(&kernel.program, &params, first_variable);
         memory.prepare(written.as_deref());
@@ -75,6 +90,8 @@ impl<'m> Setup<'m> {
             shared,
             first_variable,
             budget: options.budget,
+            block_budget: block_budget(launch, options),
+            printed: options.printed,
             cooperative: options.cooperative,
             workspace,
         })
@@ -82,6 +99,7 @@ impl<'m> Setup<'m> {
 
     /// What all blocks of the launch share.
     pub fn env(&self) -> Env<'_> {
+        let simd = dispatch::best();
         Env {
             program: &self.kernel.program,
             memory: self.memory,
@@ -89,8 +107,11 @@ impl<'m> Setup<'m> {
             params: &self.params,
             block_size: self.launch.block,
             budget: self.budget,
+            block_budget: self.block_budget,
+            printed: self.printed,
             workspace: self.workspace,
-            simd: dispatch::best(),
+            simd,
+            threaded: (simd.thread)(&self.kernel.program.code),
         }
     }
 

@@ -1,11 +1,11 @@
-//! The limit of what all blocks of a launch may execute together.
+//! The limits of what all blocks of a launch may execute and print together.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::config::Options;
-use crate::finding::{Finding, ThreadId, TooMuchWork};
-use crate::isa::ir::Op;
+use crate::finding::{Finding, ThreadId, TooMuchOutput, TooMuchWork};
+use crate::isa::ir::{Op, System};
 use crate::isa::names::Pc;
 use crate::program::code::Program;
 
@@ -20,6 +20,9 @@ pub(super) struct WorkLimit {
     /// In instructions, counted once for each active lane; so are the others.
     limit: u64,
     done: AtomicU64,
+    /// In bytes, with a few for each call; so is what is granted.
+    printed: AtomicU64,
+    most_printed: u64,
     first_block: AtomicU64,
     exceeded: AtomicBool,
     cancelled: Option<Arc<AtomicBool>>,
@@ -31,10 +34,13 @@ pub(super) struct WorkLimit {
 
 impl WorkLimit {
     pub fn new(options: &Options, blocks: u64, threads: u32) -> Self {
-        let threads = blocks.saturating_mul(threads.into());
+        let idle = blocks.saturating_mul(threads.into()).saturating_mul(FOR_EACH_THREAD);
+        let padded = options.element.of_launch(blocks, threads);
         Self {
-            limit: options.work.saturating_add(threads.saturating_mul(FOR_EACH_THREAD)),
+            limit: options.work.saturating_add(idle).saturating_add(padded),
             done: AtomicU64::new(0),
+            printed: AtomicU64::new(0),
+            most_printed: options.printed,
             first_block: AtomicU64::new(0),
             exceeded: AtomicBool::new(false),
             cancelled: options.cancelled.clone(),
@@ -54,12 +60,26 @@ impl WorkLimit {
         }
     }
 
-    /// Goes back to what had been executed, because the blocks from `first` on start again.
-    pub fn restart(&self, first: u64, lane_instructions: u64) {
+    /// Notes what a block has printed.
+    pub fn note_printed(&self, bytes: u64) {
+        let before = self.printed.fetch_add(bytes, Relaxed);
+        if before.saturating_add(bytes) > self.most_printed {
+            self.exceeded.store(true, Relaxed);
+        }
+    }
+
+    /// What has been printed so far.
+    pub fn printed(&self) -> u64 {
+        self.printed.load(Relaxed)
+    }
+
+    /// Goes back to what had been executed and printed, because the blocks from `first` on start again.
+    pub fn restart(&self, first: u64, lane_instructions: u64, printed: u64) {
         if first == 0 {
             self.first_block.store(0, Relaxed);
         }
         self.done.store(lane_instructions, Relaxed);
+        self.printed.store(printed, Relaxed);
     }
 
     /// What no block of a sample executes unless the launch will exceed the limit: several times a block's share, so that less than
@@ -95,6 +115,16 @@ impl WorkLimit {
     /// What is reported of a launch of so many blocks with so many threads each: at the outermost loop that was running, or else at the
     /// first. It does not depend on how far each host thread came.
     pub fn finding(&self, program: &Program, blocks: u64, threads: u32) -> Finding {
+        if self.printed.load(Relaxed) > self.most_printed {
+            let prints = |op: &Op| matches!(op, Op::System(System::Printf { .. }));
+            let pc = program.code.iter().position(|instr| prints(&instr.op)).unwrap_or(0);
+            return Finding {
+                kind: TooMuchOutput { limit: self.most_printed }.into(),
+                loc: program.source_location(pc as u32).cloned(),
+                thread: ThreadId { block: [0; 3], thread: [0; 3] },
+                count: 1,
+            };
+        }
         let at = self.at.load(Relaxed) as usize;
         let loops = program.code.iter().enumerate().filter_map(|(pc, instr)| match &instr.op {
             Op::Branch { target, .. } if (*target as usize) <= pc => Some((*target as usize, pc)),

@@ -5,18 +5,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use crate::finding::{BarrierDivergence, EndlessLoop, FindingKind};
 use crate::isa::ir::Op;
 use crate::isa::names::Pc;
+use crate::machine::exec::Machine;
 use crate::machine::exec::barrier::finish_reduction;
-use crate::machine::exec::state::{BlockState, Env, Machine, SLICE, YieldReason};
+use crate::machine::exec::state::{BlockState, Env, SLICE, YieldReason};
 use crate::machine::monitor::Monitor;
+use crate::machine::warp::Warp;
 use crate::machine::warp::simt_stack::WarpStatus;
-use crate::machine::warp::state::Warp;
 
 /// Barriers of a block (PTX ISA 9.7.13.1).
 const BARRIERS: usize = 16;
-
-/// How many budgets the warps of a block may spend together, so that an endless loop is found as soon in a block of many warps as
-/// in a block of two.
-const BUDGETS_OF_A_BLOCK: u64 = 2;
 
 /// Instructions that the warps of a block may execute while all of them wait in vain for barrier objects, before the wait counts
 /// as a deadlock.
@@ -270,9 +267,9 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
         self.warps.iter().map(|warp| warp.executed).sum()
     }
 
-    /// A warp that has not ended, if the block has spent its budgets.
+    /// A warp that has not ended, if the block has spent its budget.
     fn over_budget(&self) -> Option<usize> {
-        if self.executed() < self.env.budget.saturating_mul(BUDGETS_OF_A_BLOCK) {
+        if self.executed() < self.env.block_budget {
             return None;
         }
         self.warps.iter().position(|warp| warp.status != WarpStatus::Done)

@@ -8,8 +8,8 @@ use crate::isa::mbarrier::MbarrierState;
 use crate::isa::names::Pc;
 use crate::lanes::LaneIndices;
 use crate::machine::async_copies::Copy;
+use crate::machine::warp::Warp;
 use crate::machine::warp::simt_stack::WarpStatus;
-use crate::machine::warp::state::Warp;
 
 /// Size of an object in bytes.
 pub const SIZE: u32 = 8;

@@ -11,8 +11,8 @@ use crate::isa::window::Window;
 use crate::lanes::LaneIndices;
 use crate::lanes::coordinates;
 use crate::machine::registers::Registers;
+use crate::memory::Memory;
 use crate::memory::flat::Flat;
-use crate::memory::global::Memory;
 use crate::memory::local::Local;
 use crate::program::code::Program;
 
@@ -73,6 +73,13 @@ impl Event<'_> {
     /// Some bytes, at most four, of what a lane stores: `unit` bytes from the `index`-th unit on.
     pub fn stored_unit(&self, lane: usize, index: u32, unit: u32) -> Option<u32> {
         let Elements { slots, count, element } = self.stored?;
+        if unit <= element.bytes {
+            let at = index * unit;
+            let slot =
+                *slots[..count.into()].get((at >> element.bytes.trailing_zeros()) as usize)?;
+            let value = self.registers.lane(slot, lane) >> (at % element.bytes * 8);
+            return Some(value as u32 & (u32::MAX >> (32 - unit * 8)));
+        }
         let byte = |at: u32| {
             let slot = *slots[..count.into()].get((at / element.bytes) as usize)?;
             let value = self.registers.lane(slot, lane);
@@ -90,9 +97,8 @@ pub(crate) struct WordReads<'a> {
     pub mask: u32,
     /// Index of the warp in its block.
     pub warp: u32,
-    /// In global memory, an address in the buffer.
-    pub address: u64,
-    pub memory: &'a Memory,
+    /// Whether the running launch may write the buffer.
+    pub written: bool,
 }
 
 /// An instruction that a warp is about to execute.
@@ -106,7 +112,7 @@ pub(crate) struct Step<'a> {
     /// Index of the warp in its block.
     pub warp: u32,
     pub registers: &'a Registers,
-    /// For each lane the lanes that join it in a warp operation; see [`crate::machine::warp::state::Warp::members`].
+    /// For each lane the lanes that join it in a warp operation; see [`crate::machine::warp::Warp::members`].
     pub members: &'a [u32; 32],
     pub memory: &'a Memory,
     pub shared: &'a Flat,

@@ -74,6 +74,7 @@ pub enum HostFault {
 
 /// A buffer of global memory: its words, and which of its bytes are defined.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact by itself")]
 pub struct Buffer {
     pub(super) len: usize,
     /// Address of its first byte.
@@ -86,6 +87,8 @@ pub struct Buffer {
     /// Flags have changed since it was last checked whether all are set.
     changed: AtomicBool,
     pub(super) read_only: bool,
+    /// The running launch may write it, as far as its code tells.
+    pub(super) target: bool,
     /// Freed by the host: it has no bytes any more.
     pub(super) freed: bool,
 }
@@ -108,6 +111,7 @@ impl Buffer {
                     whole: false,
                     changed: AtomicBool::new(true),
                     read_only,
+                    target: true,
                     freed: false,
                 }
             }
@@ -119,6 +123,7 @@ impl Buffer {
                 whole: false,
                 changed: AtomicBool::new(true),
                 read_only,
+                target: true,
                 freed: false,
             },
         }
@@ -139,6 +144,7 @@ impl Buffer {
             whole: self.whole,
             changed: AtomicBool::new(true),
             read_only: self.read_only,
+            target: self.target,
             freed: self.freed,
         }
     }
@@ -167,6 +173,12 @@ impl Buffer {
             self.changed.store(true, Relaxed);
         }
         self.defined.as_deref()
+    }
+
+    /// Whether the running launch may write it.
+    #[inline(always)]
+    pub(crate) fn is_written(&self) -> bool {
+        self.target && !self.read_only
     }
 
     /// Bytes of the flags that say what is defined.
@@ -229,25 +241,17 @@ impl Buffer {
             .is_none_or(|flags| flags[byte / 4].load(Relaxed) >> (byte & 3) & 1 == 1)
     }
 
-    /// The words of all lanes, if those of the mask were all written before.
+    /// All words, if those of the lanes of a mask were all written before.
     #[inline(always)]
-    pub fn gather(&self, words: &LaneIndices, mask: u32, values: &mut [u32; 32]) -> bool {
+    pub fn written(&self, words: &LaneIndices, mask: u32) -> Option<&[AtomicU32]> {
         // A last word that is not whole cannot be read as one.
         let whole = &self.words[..self.len / 4];
-        if words.reach == 0 {
-            let Some(word) = whole.get(words.first as usize) else { return false };
-            *values = [word.load(Relaxed); 32];
-        } else {
-            for (value, &at) in values.iter_mut().zip(&words.index.0) {
-                let Some(word) = whole.get(at as usize) else { return false };
-                *value = word.load(Relaxed);
-            }
-        }
-        self.whole
+        let is_written = self.whole
             || self.defined.as_ref().is_none_or(|flags| {
                 words
                     .all(mask, |word| flags.get(word).is_some_and(|flag| flag.load(Relaxed) == 0xF))
-            })
+            });
+        is_written.then_some(whole)
     }
 
     /// Stores a whole aligned word; false where that is not simply possible.

@@ -3,32 +3,18 @@
 #[cfg(test)]
 mod tests;
 
+use super::Memory;
 use super::buffer::{Access, Buffer, BufferId, HostFault, Init};
-use super::heap::{Heap, HeapUse};
-use super::slot_table::{self, SlotTable};
+use super::heap::HeapUse;
+use super::slot_table;
 use crate::memory::lane_memory::{Fault, LaneMemory};
 
 /// Variables of one module, as its launches left them.
 #[derive(Debug)]
-struct Variables {
+pub(super) struct Variables {
     module: u64,
     /// Index of the first one in `Memory::variables`.
     first: usize,
-}
-
-/// Global memory of the virtual device: buffers far apart, so that no overflow reaches a neighbour.
-#[derive(Debug, Default)]
-pub struct Memory {
-    pub(super) buffers: Vec<Buffer>,
-    /// Which of them lie where a process can have them too.
-    pub(super) dense: SlotTable,
-    /// Numbers of buffers that are not used.
-    pub(super) skipped: usize,
-    variables: Vec<(String, Buffer)>,
-    modules: Vec<Variables>,
-    pub(crate) heap: Heap,
-    /// For each buffer, those of the variables last, whether the running launch may write it.
-    written: Vec<bool>,
 }
 
 impl Memory {
@@ -116,27 +102,19 @@ impl Memory {
         let variables = self.variables.iter_mut().map(|(_, buffer)| buffer);
         for buffer in self.buffers.iter_mut().chain(variables) {
             buffer.settle();
+            buffer.target = written.is_none();
         }
-        let all = self.writable().map(|buffer| written.is_none() && buffer.is_some());
-        let mut all: Vec<bool> = all.collect();
-        for index in written.into_iter().flatten().filter_map(|&at| self.writable_index(at)) {
-            if let Some(flag) = all.get_mut(index) {
-                *flag = true;
+        for &address in written.into_iter().flatten() {
+            if let Some(buffer) = self.id(address).and_then(|id| self.buffer_mut(id)) {
+                buffer.target = true;
             }
         }
-        self.written = all;
     }
 
-    /// All buffers, then all variables; None for read-only ones.
-    fn writable(&self) -> impl Iterator<Item = Option<&Buffer>> {
-        let variables = self.variables.iter().map(|(_, buffer)| buffer);
-        self.buffers.iter().chain(variables).map(|buffer| (!buffer.read_only).then_some(buffer))
-    }
-
-    /// The same, and None for those that the running launch does not write either.
+    /// All buffers, then all variables; None for those that the running launch does not write.
     fn written(&self) -> impl Iterator<Item = Option<&Buffer>> {
-        let written = self.written.iter().copied().chain(std::iter::repeat(true));
-        self.writable().zip(written).map(|(buffer, written)| buffer.filter(|_| written))
+        let variables = self.variables.iter().map(|(_, buffer)| buffer);
+        self.buffers.iter().chain(variables).map(|buffer| buffer.is_written().then_some(buffer))
     }
 
     /// Sizes of those buffers.
@@ -149,10 +127,7 @@ impl Memory {
     pub(crate) fn is_written(&self, address: u64) -> bool {
         let Some(id) = self.id(address) else { return false };
         match self.buffer(id) {
-            Some(buffer) => {
-                let flag = self.writable_index(address).and_then(|index| self.written.get(index));
-                !buffer.read_only && flag != Some(&false)
-            }
+            Some(buffer) => buffer.is_written(),
             None => self.heap.knows(id),
         }
     }

@@ -5,7 +5,7 @@
 //! (`cooperative_groups/details/driver_abi.h` and `sync.h` of CUDA 13.0). Block 0 adds 2^31 less the other blocks and each of
 //! them 1, so with the last one the topmost bit changes.
 
-use super::global::Memory;
+use super::Memory;
 
 /// Size of the workspace in bytes: its own size, and the word at which blocks arrive.
 const BYTES: usize = 8;

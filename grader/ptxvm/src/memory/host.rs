@@ -1,7 +1,7 @@
 //! What the host does with global memory between launches: free, read, write, copy.
 
+use super::Memory;
 use super::buffer::{Buffer, BufferId, HostFault};
-use super::global::Memory;
 
 impl Memory {
     /// Gives a buffer back. Its addresses are never used again, so that a later access is always noticed.

@@ -17,3 +17,21 @@ pub mod layout;
 pub mod local;
 mod shared_with_host;
 mod slot_table;
+
+use self::buffer::Buffer;
+use self::global::Variables;
+use self::heap::Heap;
+use self::slot_table::SlotTable;
+
+/// Global memory of the virtual device: buffers far apart, so that no overflow reaches a neighbour.
+#[derive(Debug, Default)]
+pub struct Memory {
+    buffers: Vec<Buffer>,
+    /// Which of them lie where a process can have them too.
+    dense: SlotTable,
+    /// Numbers of buffers that are not used.
+    skipped: usize,
+    variables: Vec<(String, Buffer)>,
+    modules: Vec<Variables>,
+    pub(crate) heap: Heap,
+}

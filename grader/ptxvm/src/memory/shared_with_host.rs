@@ -1,7 +1,7 @@
 //! Buffers at addresses that a host process can have too.
 
+use super::Memory;
 use super::buffer::{Access, Buffer, BufferId, Init};
-use super::global::Memory;
 use super::slot_table::{MAX_LEN, WINDOW};
 
 impl Memory {

@@ -3,4 +3,3 @@
 pub(crate) mod code;
 pub(crate) mod module;
 pub(crate) mod symbols;
-pub(crate) mod variables;

@@ -12,7 +12,7 @@ const GROUPS: [(&str, &str); 4] = [
     ("O3", "fixtures/groups_O3.ptx"),
     ("G", "fixtures/groups_G.ptx"),
 ];
-const HEAP: &str = include_str!("../fixtures/heap.ptx");
+const HEAP: &str = "fixtures/heap.ptx";
 
 fn numbers(count: usize) -> Vec<i32> {
     (0..count as i32).map(|i| (i * 7 + i / 5) % 16).collect()
@@ -116,7 +116,7 @@ fn counters_see_a_cooperative_launch() {
 
 #[test]
 fn the_heap_lives_on_between_launches() {
-    let mut device = Device::new(HEAP);
+    let mut device = Device::of(HEAP);
     let input = numbers(64);
     let from = device.input(&input);
     let to = device.output::<i32>(64);
@@ -140,7 +140,7 @@ fn the_heap_lives_on_between_launches() {
 
 #[test]
 fn a_full_heap_gives_null() {
-    let mut device = Device::new(HEAP);
+    let mut device = Device::of(HEAP);
     let count = device.in_out(&[0i32]);
     let params = vec![device.pointer(count), (1i32 << 20).bytes()];
     device.run("fill", 2, 32, params);

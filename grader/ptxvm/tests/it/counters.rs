@@ -95,7 +95,7 @@ fn divergence_is_of_branches() {
 
 fn tiled([m, n, k]: [usize; 3]) -> Counters {
     let (a, b) = (integers(m * k, 3), integers(k * n, 4));
-    let mut device = Device::new(include_str!("../fixtures/tiled.ptx"));
+    let mut device = Device::of("fixtures/tiled.ptx");
     let buffers = [device.input(&a), device.input(&b), device.output::<f32>(m * n)];
     let mut params: Vec<_> = buffers.iter().map(|&id| device.pointer(id)).collect();
     params.extend([m, n, k].map(|dim| (dim as i32).bytes()));
@@ -115,7 +115,7 @@ fn lines_add_up_and_agree_with_a_plain_launch() {
     assert!(sum.instructions() <= counters.total.instructions());
     assert_eq!(sum.shared_requests, counters.total.shared_requests);
 
-    let mut device = Device::new(include_str!("../fixtures/tiled.ptx"));
+    let mut device = Device::of("fixtures/tiled.ptx");
     let buffers = [
         device.input(&integers(m * k, 3)),
         device.input(&integers(k * n, 4)),
@@ -139,7 +139,7 @@ fn lines_add_up_and_agree_with_a_plain_launch() {
 fn counters_of_a_launch_with_checks_are_those_of_one_without() {
     let [m, n, k] = [160, 160, 64];
     let profiled = |threads| {
-        let mut device = Device::new(include_str!("../fixtures/tiled.ptx"));
+        let mut device = Device::of("fixtures/tiled.ptx");
         let (a, b) = (integers(m * k, 3), integers(k * n, 4));
         let buffers = [device.input(&a), device.input(&b), device.output::<f32>(m * n)];
         let mut params: Vec<_> = buffers.iter().map(|&id| device.pointer(id)).collect();

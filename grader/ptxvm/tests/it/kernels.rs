@@ -2,13 +2,13 @@
 
 use crate::support::{Device, Plain, integers};
 
-const CONV: &str = include_str!("../fixtures/conv.ptx");
-const TILED: &str = include_str!("../fixtures/tiled.ptx");
+const CONV: &str = "fixtures/conv.ptx";
+const TILED: &str = "fixtures/tiled.ptx";
 const CONTROL: &str = "fixtures/control.ptx";
 const ARITHMETIC: &str = "fixtures/arithmetic.ptx";
-const ATOMICS: &str = include_str!("../fixtures/atomics.ptx");
-const WARP: &str = include_str!("../fixtures/warp.ptx");
-const HALF: &str = include_str!("../fixtures/half.ptx");
+const ATOMICS: &str = "fixtures/atomics.ptx";
+const WARP: &str = "fixtures/warp.ptx";
+const HALF: &str = "fixtures/half.ptx";
 
 #[test]
 fn convolution_backward_by_input() {
@@ -18,7 +18,7 @@ fn convolution_backward_by_input() {
         let (h_out, w_out) = (h - f + 1, w - f + 1);
         let grad = integers(batch * c_out * h_out * w_out, 1);
         let filters = integers(c_out * c_in * f * f, 2);
-        let mut device = Device::new(CONV);
+        let mut device = Device::of(CONV);
         let buffers = [device.input(&grad), device.input(&filters)];
         let count = batch * c_in * h * w;
         let out = device.output::<f32>(count);
@@ -48,7 +48,7 @@ fn convolution_backward_by_input() {
 fn tiled_matrix_product() {
     for (m, n, k) in [(16, 16, 16), (33, 20, 47), (5, 64, 1)] {
         let (a, b) = (integers(m * k, 3), integers(k * n, 4));
-        let mut device = Device::new(TILED);
+        let mut device = Device::of(TILED);
         let buffers = [device.input(&a), device.input(&b), device.output::<f32>(m * n)];
         let mut params: Vec<_> = buffers.iter().map(|&id| device.pointer(id)).collect();
         params.extend([m, n, k].map(|dim| (dim as i32).bytes()));
@@ -67,7 +67,7 @@ fn tiled_matrix_product() {
 fn transpose_through_padded_shared_memory() {
     let (width, height) = (37, 21);
     let data = integers(width * height, 5);
-    let mut device = Device::new(TILED);
+    let mut device = Device::of(TILED);
     let (from, to) = (device.input(&data), device.output::<f32>(data.len()));
     let params = vec![
         device.pointer(from),
@@ -85,7 +85,7 @@ fn transpose_through_padded_shared_memory() {
 #[test]
 fn sums_by_shuffles() {
     let data = integers(1000, 6);
-    let mut device = Device::new(TILED);
+    let mut device = Device::of(TILED);
     let (from, to) = (device.input(&data), device.output::<f32>(4));
     let params = vec![device.pointer(from), device.pointer(to), 1000i32.bytes()];
     device.run("block_sum", 4, 256, params);
@@ -95,7 +95,7 @@ fn sums_by_shuffles() {
 
 #[test]
 fn sums_in_dynamic_shared_memory() {
-    let mut device = Device::new(TILED);
+    let mut device = Device::of(TILED);
     let data: Vec<f64> = (0..100).map(|i| f64::from(i) * 0.125).collect();
     let (from, to) = (device.input(&data), device.output::<f64>(1));
     let params = vec![device.pointer(from), device.pointer(to), 100i32.bytes()];
@@ -117,7 +117,7 @@ fn sums_in_dynamic_shared_memory() {
 
 #[test]
 fn barriers_of_every_kind() {
-    let mut device = Device::new(TILED);
+    let mut device = Device::of(TILED);
     let data: Vec<i32> = (0..70).map(|i| i % 7 - 1).collect();
     let (from, to) = (device.input(&data), device.output::<i32>(3));
     let params = vec![device.pointer(from), device.pointer(to)];
@@ -426,7 +426,7 @@ fn softmax() {
 
 #[test]
 fn atomics() {
-    let mut device = Device::new(ATOMICS);
+    let mut device = Device::of(ATOMICS);
     let data: Vec<u8> = (0..1000u32).map(|i| (i * i % 251) as u8).collect();
     let (from, bins) = (device.input(&data), device.in_out(&[0u32; 16]));
     let params = vec![device.pointer(from), device.pointer(bins), 1000i32.bytes()];
@@ -460,7 +460,7 @@ fn atomics() {
 fn sums_and_tickets_are_the_same_at_every_run() {
     let values: Vec<f32> = (0..5000).map(|i| 1.0 / (i as f32 + 1.0)).collect();
     let run = || {
-        let mut device = Device::new(ATOMICS);
+        let mut device = Device::of(ATOMICS);
         let (from, sum) = (device.input(&values), device.in_out(&[0f32]));
         let params = vec![device.pointer(from), device.pointer(sum), 5000i32.bytes()];
         device.run("float_sum", 20, 256, params);
@@ -478,7 +478,7 @@ fn sums_and_tickets_are_the_same_at_every_run() {
 #[test]
 fn operations_across_lanes() {
     let data: Vec<i32> = (0..64).map(|i| i * 5 % 9).collect();
-    let mut device = Device::new(WARP);
+    let mut device = Device::of(WARP);
     let (from, to) = (device.input(&data), device.output::<i32>(640));
     let params = vec![device.pointer(from), device.pointer(to)];
     device.run("warp_operations", 1, 64, params);
@@ -513,7 +513,7 @@ fn halves() {
     use half::{bf16, f16};
     let a = [1.5f32, -0.3, 65504.0, 1e-7, 3.1, 0.1];
     let b = [0.1f32, 7.7, 65504.0, 2e-7, -3.1, 0.7];
-    let mut device = Device::new(HALF);
+    let mut device = Device::of(HALF);
     let bits = |all: &[f32]| all.iter().map(|&x| f16::from_f32(x).to_bits()).collect::<Vec<u16>>();
     let buffers = [device.input(&bits(&a)), device.input(&bits(&b)), device.output::<u16>(30)];
     let mut params: Vec<_> = buffers.iter().map(|&id| device.pointer(id)).collect();

@@ -1,11 +1,12 @@
 //! What a launch and a load refuse.
 
-use ptxvm::{Finding, FindingKind, Launch, LaunchError, Memory, Module, Options};
+use ptxvm::finding::Check as _;
+use ptxvm::{ElementWork, Finding, FindingKind, Launch, LaunchError, Memory, Module, Options};
 
 use crate::support::{Device, Plain};
 
 fn refused(launch: &Launch) -> String {
-    let mut device = Device::new(include_str!("../fixtures/tiled.ptx"));
+    let mut device = Device::of("fixtures/tiled.ptx");
     let kernel = device.module.kernel("reverse").unwrap();
     let done =
         ptxvm::launch(&device.module, kernel, launch, &mut device.memory, &Options::default());
@@ -218,6 +219,80 @@ fn a_launch_stops_when_its_work_is_done_many_times_over() {
         };
         assert_eq!((found.threads, found.limit, loc.line), (4_096, (1 << 20) + (4_096 << 10), 7));
         assert!((15_000..15_010).contains(&found.for_each), "{found:?}");
+    }
+}
+
+#[test]
+fn each_thread_of_a_padded_block_may_do_the_work_of_an_element() {
+    let text = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n\
+         .reg .b32 %r<3>;\n.reg .pred %p<2>;\n.loc 1 7 0\nld.param.u32 %r1, [n];\nmov.u32 %r2, 0;\n\
+         $L: add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, %r1;\n@%p1 bra $L;\nret;\n}\n.file 1 \"k.cu\"\n";
+    let module = Module::load(text).unwrap();
+    let kernel = module.kernel("k").unwrap();
+    // Three instructions for each of 100,000 terms.
+    let run = |blocks, work, element| {
+        let launch = Launch {
+            grid: [blocks, 1, 1],
+            block: [256, 1, 1],
+            dynamic_shared: 0,
+            params: vec![100_000_u32.bytes()],
+        };
+        let options = Options { work, budget: 1 << 19, element, ..Options::default() };
+        let mut memory = Memory::default();
+        let outcome = ptxvm::launch(&module, kernel, &launch, &mut memory, &options).unwrap();
+        outcome.findings.first().map(|finding| finding.kind.name())
+    };
+    let element = |elements, instructions| ElementWork { elements, instructions };
+    assert_eq!(run(1, u64::MAX, element(0, 0)), Some("endless-loop"), "eight warps in a block");
+    assert_eq!(run(1, 0, element(1, 400_000)), None);
+    assert_eq!(run(40, 0, element(40, 400_000)), None);
+    assert_eq!(run(40, 0, element(2, 400_000)), Some("too-much-work"), "38 blocks have no element");
+}
+
+/// Each thread prints `turns` times; `%.0s` reads a string of 64 bytes, of which nothing is printed.
+#[test]
+fn output_beyond_the_limit_ends_the_launch() {
+    let text = |format: &str| {
+        let bytes: Vec<String> = format.bytes().chain([0]).map(|b| b.to_string()).collect();
+        format!(
+            ".version 9.0\n.target sm_75\n.address_size 64\n.extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n\
+             .global .align 1 .b8 format[{n}] = {{{bytes}}};\n.global .align 1 .b8 long[65] = {{{long}0}};\n\
+             .visible .entry k(.param .u32 n)\n{{\n.local .align 8 .b8 args[8];\n.reg .b32 %r<4>;\n.reg .b64 %rd<6>;\n.reg .pred %p<2>;\n\
+             ld.param.u32 %r1, [n];\nmov.u32 %r2, 0;\nmov.u64 %rd1, args;\ncvta.local.u64 %rd2, %rd1;\nmov.u64 %rd3, long;\n\
+             cvta.global.u64 %rd4, %rd3;\nst.local.u64 [%rd1], %rd4;\nmov.u64 %rd3, format;\ncvta.global.u64 %rd5, %rd3;\n\
+             $L:\n.loc 1 7 0\n{{ .param .b64 a; st.param.b64 [a], %rd5; .param .b64 b; st.param.b64 [b], %rd2; .param .b32 r;\n\
+             call.uni (r), vprintf, (a, b); ld.param.b32 %r3, [r]; }}\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, %r1;\n@%p1 bra $L;\nret;\n}}\n\
+             .file 1 \"k.cu\"\n",
+            n = bytes.len(),
+            bytes = bytes.join(", "),
+            long = "97, ".repeat(64),
+        )
+    };
+    let run = |format: &str, blocks: u32, turns: u32, printed: u64, threads: usize| {
+        let module = Module::load(&text(format)).unwrap();
+        let kernel = module.kernel("k").unwrap();
+        let (grid, block) = ([blocks, 1, 1], [64, 1, 1]);
+        let launch = Launch { grid, block, dynamic_shared: 0, params: vec![turns.bytes()] };
+        let options = Options { printed, ..Options::default() };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let mut memory = Memory::default();
+        pool.install(|| ptxvm::launch(&module, kernel, &launch, &mut memory, &options)).unwrap()
+    };
+    for threads in [1, 4] {
+        for (format, blocks, turns) in
+            [("all is well\n", 1, u32::MAX), ("%.0s", 1, u32::MAX), ("all is well\n", 4_096, 4)]
+        {
+            let findings = run(format, blocks, turns, 1 << 20, threads).findings;
+            let [Finding { kind: FindingKind::TooMuchOutput(found), loc: Some(loc), .. }] =
+                &findings[..]
+            else {
+                panic!("{format:?}: {findings:?}")
+            };
+            assert_eq!((found.limit, loc.line), (1 << 20, 7));
+        }
+        // What is kept is less than what is granted.
+        let outcome = run("all is well\n", 64, 20, 16 << 20, threads);
+        assert_eq!((outcome.findings.len(), outcome.printed.lines().count()), (0, 64 * 64 * 20));
     }
 }
 

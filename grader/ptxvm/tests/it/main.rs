@@ -13,6 +13,7 @@ mod checks;
 mod counters;
 mod coverage;
 mod fences;
+mod fixture;
 mod footprint;
 mod functions;
 mod fuzz;

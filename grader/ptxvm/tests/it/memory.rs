@@ -72,7 +72,7 @@ fn memory_does_not_depend_on_the_number_of_host_threads() {
     let run = |threads: usize, kernel: &str, first_words: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let mut device = Device::new(include_str!("../fixtures/order.ptx"));
+            let mut device = Device::of("fixtures/order.ptx");
             let count = device.in_out(&[0i32; 8]);
             let out = device.in_out(&vec![0i32; (BLOCKS + 1) * 64]);
             let mut params = vec![device.pointer(out)];
@@ -148,7 +148,7 @@ fn host_threads_that_share_a_launch_from_the_first_block_on_leave_what_one_does(
 fn stopped(threads: usize) -> (Vec<ptxvm::Finding>, Vec<u8>) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {
-        let mut device = Device::new(include_str!("../fixtures/order.ptx"));
+        let mut device = Device::of("fixtures/order.ptx");
         let out = device.in_out(&vec![0i32; 4000 * 64]);
         device.options.budget = 1000;
         let params = vec![device.pointer(out)];

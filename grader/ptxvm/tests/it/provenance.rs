@@ -8,12 +8,12 @@ use ptxvm::{
     launch_with_provenance,
 };
 
-const CONV: &str = include_str!("../fixtures/conv.ptx");
-const TILED: &str = include_str!("../fixtures/tiled.ptx");
-const ATOMICS: &str = include_str!("../fixtures/atomics.ptx");
+const CONV: &str = "fixtures/conv.ptx";
+const TILED: &str = "fixtures/tiled.ptx";
+const ATOMICS: &str = "fixtures/atomics.ptx";
 const CONTROL: &str = "fixtures/control.ptx";
 const ARITHMETIC: &str = "fixtures/arithmetic.ptx";
-const HALF: &str = include_str!("../fixtures/half.ptx");
+const HALF: &str = "fixtures/half.ptx";
 
 /// How often each product of elements (buffer, index) occurs.
 type Sum = BTreeMap<Vec<(usize, i64)>, f64>;
@@ -84,7 +84,7 @@ fn params(device: &Device, buffers: &[BufferId], sizes: &[usize]) -> Vec<Vec<u8>
 fn a_gather_with_conditions() {
     let (batch, c_in, h, w, c_out, f) = (2, 2, 5, 4, 3, 3);
     let (h_out, w_out) = (h - f + 1, w - f + 1);
-    let mut device = Device::new(CONV);
+    let mut device = Device::of(CONV);
     let grad = device.input(&integers(batch * c_out * h_out * w_out, 1));
     let filters = device.input(&integers(c_out * c_in * f * f, 2));
     let count = batch * c_in * h * w;
@@ -124,7 +124,7 @@ fn a_gather_with_conditions() {
 #[test]
 fn tiles_in_shared_memory() {
     let (m, n, k) = (17, 18, 20);
-    let mut device = Device::new(TILED);
+    let mut device = Device::of(TILED);
     let a = device.input(&integers(m * k, 3));
     let b = device.input(&integers(k * n, 4));
     let c = device.output::<f32>(m * n);
@@ -151,7 +151,7 @@ fn shuffles_and_atomics() {
     let n = 100;
     let all = |input: BufferId| (0..n as i64).map(|i| (vec![(input.0, i)], 1.0)).collect::<Sum>();
 
-    let mut device = Device::new(TILED);
+    let mut device = Device::of(TILED);
     let input = device.input(&integers(n, 5));
     let out = device.output::<f32>(1);
     let given = params(&device, &[input, out], &[n]);
@@ -160,7 +160,7 @@ fn shuffles_and_atomics() {
     assert_eq!(followed.sum(out, 0), all(input));
     assert!(!followed.provenance.depends_on_values());
 
-    let mut device = Device::new(ATOMICS);
+    let mut device = Device::of(ATOMICS);
     let input = device.input(&integers(n, 5));
     let out = device.in_out(&[2.5f32]);
     let given = params(&device, &[input, out], &[n]);
@@ -174,7 +174,7 @@ fn shuffles_and_atomics() {
 #[test]
 fn doubles_in_dynamic_shared_memory() {
     let n = 64;
-    let mut device = Device::new(TILED);
+    let mut device = Device::of(TILED);
     let values: Vec<f64> = (0..n).map(f64::from).collect();
     let input = device.input(&values);
     let out = device.output::<f64>(1);
@@ -240,7 +240,7 @@ fn a_value_that_decides_the_result_is_found_by_putting_another_in_its_place() {
 #[test]
 fn limits_end_it_cleanly() {
     let n = 100;
-    let mut device = Device::new(TILED);
+    let mut device = Device::of(TILED);
     let input = device.input(&integers(n, 5));
     let out = device.output::<f32>(1);
     let given = params(&device, &[input, out], &[n]);
@@ -275,7 +275,7 @@ fn limits_end_it_cleanly() {
 #[test]
 fn one_block_can_be_run_alone() {
     let n = 256;
-    let mut device = Device::new(TILED);
+    let mut device = Device::of(TILED);
     let input = device.input(&integers(n, 5));
     let out = device.output::<f32>(2);
     let given = params(&device, &[input, out], &[n]);
@@ -290,7 +290,7 @@ fn one_block_can_be_run_alone() {
 
 #[test]
 fn arithmetic_on_sixteen_bits_is_followed_one_by_one() {
-    let mut device = Device::new(HALF);
+    let mut device = Device::of(HALF);
     let halves = |values: &[f32]| {
         values.iter().map(|&v| half::f16::from_f32(v).to_bits()).collect::<Vec<u16>>()
     };

@@ -3,9 +3,9 @@
 use crate::support::{Device, Plain};
 use ptxvm::{Launch, Schedule, launch_reordered};
 
-const ATOMICS: &str = include_str!("../fixtures/atomics.ptx");
-const CONV: &str = include_str!("../fixtures/conv.ptx");
-const TILED: &str = include_str!("../fixtures/tiled.ptx");
+const ATOMICS: &str = "fixtures/atomics.ptx";
+const CONV: &str = "fixtures/conv.ptx";
+const TILED: &str = "fixtures/tiled.ptx";
 
 const SCHEDULES: [Schedule; 3] =
     [Schedule::Reversed, Schedule::Scattered(1), Schedule::Scattered(2)];
@@ -22,7 +22,7 @@ fn uneven(count: usize) -> Vec<f32> {
 }
 
 fn float_sum(schedule: Schedule, n: usize, block: u32) -> f32 {
-    let mut device = Device::new(ATOMICS);
+    let mut device = Device::of(ATOMICS);
     let (input, sum) = (device.input(&uneven(n)), device.in_out(&[0f32]));
     let params = vec![device.pointer(input), device.pointer(sum), (n as i32).bytes()];
     let grid = [(n as u32).div_ceil(block), 1, 1];
@@ -49,7 +49,7 @@ fn a_float_sum_by_atomics_shows_the_order_of_blocks_and_of_warps() {
 fn a_kernel_with_an_owner_for_each_element_gives_the_same_bits_in_every_order() {
     let (a, b) = (uneven(33 * 47), uneven(47 * 20));
     let run = |schedule: Option<Schedule>| {
-        let mut device = Device::new(TILED);
+        let mut device = Device::of(TILED);
         let buffers = [device.input(&a), device.input(&b), device.output::<f32>(33 * 20)];
         let mut params: Vec<_> = buffers.iter().map(|&id| device.pointer(id)).collect();
         params.extend([33, 20, 47].map(|dim: i32| dim.bytes()));
@@ -68,7 +68,7 @@ fn a_kernel_with_an_owner_for_each_element_gives_the_same_bits_in_every_order() 
 
 #[test]
 fn what_never_ends_is_told() {
-    let mut device = Device::new(CONV);
+    let mut device = Device::of(CONV);
     device.options.budget = 3;
     let buffers: Vec<_> = (0..3).map(|_| device.in_out(&[1f32; 25])).collect();
     let mut params: Vec<_> = buffers.iter().map(|&id| device.pointer(id)).collect();

@@ -1,10 +1,6 @@
-//! A device for tests: typed buffers, launches by kernel name; and the files that tests read.
+//! A device for tests: typed buffers, launches by kernel name.
 
-use std::collections::BTreeMap;
-use std::io::Read;
-use std::path::Path;
-use std::sync::LazyLock;
-
+pub use crate::fixture::{fixture, fixture_bytes};
 use ptxvm::finding::{BarrierObject, FindingKind};
 use ptxvm::{Access, BufferId, Init, Launch, Memory, Module, Options, Outcome};
 
@@ -127,40 +123,6 @@ pub fn marks<'a>(source: &'a str, kernel: &str) -> Vec<(u32, &'a str)> {
         .take_while(|(line, _)| *line != "}")
         .filter_map(|(line, number)| Some((number, line.split_once("//~ ")?.1)))
         .collect()
-}
-
-/// The text of a file in `tests`; large ones are stored as `NAME.zst`, or together as `ptx.zst`.
-pub fn fixture(name: &str) -> String {
-    let text = || String::from_utf8(fixture_bytes(name)).expect("text");
-    TOGETHER.get(name).cloned().unwrap_or_else(text)
-}
-
-/// The PTX files of folders whose `build.sh` packs them together, each below a line `==> NAME <==`.
-static TOGETHER: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
-    let mut files = BTreeMap::new();
-    for folder in ["checks", "fixtures"] {
-        let all = String::from_utf8(fixture_bytes(&format!("{folder}/ptx"))).expect("text");
-        for file in format!("\n{all}").split("\n==> ").skip(1) {
-            let (name, text) = file.split_once(" <==\n").expect("a name and a text");
-            files.insert(format!("{folder}/{name}"), text.to_owned());
-        }
-    }
-    files
-});
-
-/// The bytes of a file in `tests`; large ones are stored as `NAME.zst`.
-pub fn fixture_bytes(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);
-    if let Ok(bytes) = std::fs::read(&path) {
-        return bytes;
-    }
-    let packed = std::fs::read(format!("{}.zst", path.display()));
-    let packed = packed.unwrap_or_else(|error| panic!("{name}.zst: {error}"));
-    let mut bytes = Vec::new();
-    let decoder = ruzstd::decoding::StreamingDecoder::new(&packed[..]);
-    let read = decoder.map(|mut decoder| decoder.read_to_end(&mut bytes));
-    assert!(matches!(read, Ok(Ok(_))), "{name}.zst is not valid");
-    bytes
 }
 
 /// The name of a finding's kind, as marks in sources have it; of a barrier object, that of its misuse.

@@ -13,7 +13,7 @@ use crate::rng::Stream;
 use crate::spec::{DRAWN, Data, DataKind, Draw, DrawnSizes, Spec, Test, kernel_sets};
 use indexmath::Dims;
 use permitted::Permitted;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 pub use values::Flavour;
 
 /// Small cases with exact integers.
@@ -25,7 +25,7 @@ const ROUNDS: usize = 3;
 /// The most sets of kernels to which each flavour of data is given.
 const MOST_ROUNDS: usize = 4;
 
-/// Cases with a size that is a multiple of a block, one less or one more.
+/// Cases with a size that is a multiple of a block, one less or one more; more of them where there are more pairs of size and block.
 const AT_BLOCKS: usize = 12;
 
 /// What a small case may cost, in multiplications and additions. It keeps a whole run within a tenth of a second.
@@ -58,7 +58,8 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
     let sets = kernel_sets(&spec.tests, &spec.launches);
     let mut stream = Stream::new(seed, DRAWN, "sizes");
     let flavours = Flavour::order(&mut stream);
-    let mut drawer = sizes::Drawer { spec, drawn, kernels: &sets[0], stream };
+    let first_pair = stream.below(1 << 16) as usize;
+    let mut drawer = sizes::Drawer { spec, drawn, kernels: &sets[0], first_pair, stream };
     let mut all: Vec<Option<Dims>> = Vec::new();
     let mut how: Vec<(usize, Flavour)> = Vec::new();
     for i in 0..EXACT {
@@ -71,13 +72,44 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
     for i in 0..how.len() {
         all.push(drawer.small(i));
     }
-    all.extend(drawer.at_blocks(AT_BLOCKS).into_iter().map(Some));
-    all.extend(drawer.long().into_iter().map(Some));
+    let at_blocks = drawer.at_blocks(AT_BLOCKS);
+    // What a tile keeps of the one before shows where it is infinite, or not a number.
+    for flavour in [Flavour::Integers, Flavour::Infinite] {
+        all.extend(at_blocks.iter().cloned().map(Some));
+        how.resize(all.len(), (0, flavour));
+    }
+    let together = drawer.together();
+    // The largest set may lack a kernel, which needs large sizes as well.
+    for &set in &covering(&sets) {
+        all.extend(together.iter().cloned().map(Some));
+        how.resize(all.len(), (set, Flavour::Integers));
+    }
+    let long = drawer.long();
+    let least = all.iter().flatten().min_by_key(|free| free.values().sum::<i64>());
+    let large = least.map_or_else(Vec::new, |least| drawer.large(least, &long));
+    for set in 0..sets.len() {
+        // Again with other kernels, or with fewer where `[draw]` leaves open more of their data.
+        let open = |set: usize| drawn.given(&spec.tensors, &sets[set]).map(|given| given.len());
+        if covering(&sets).contains(&set)
+            || open(set).zip(open(0)).is_some_and(|(fewer, all)| fewer < all)
+        {
+            all.extend(long.iter().cloned().map(Some));
+            how.resize(all.len(), (set, Flavour::LargestLast));
+        }
+    }
+    all.extend(large.into_iter().map(Some));
     let of = |(number, free): (usize, Option<Dims>)| {
         let (set, flavour) = how.get(number).copied().unwrap_or((0, Flavour::Integers));
         Some(Plan { number, free: free?, kernels: sets[set].clone(), flavour })
     };
     all.into_iter().enumerate().filter_map(of).collect()
+}
+
+/// Some of the sets of kernels, the first among them, that together have all kernels.
+fn covering(sets: &[Vec<String>]) -> Vec<usize> {
+    let mut covered: BTreeSet<&String> = BTreeSet::new();
+    let adds = |set: &usize| sets[*set].iter().filter(|k| covered.insert(*k)).count() > 0;
+    (0..sets.len()).filter(adds).collect()
 }
 
 /// The case of a plan, and the flavour of its data. Where the formula does not allow the plan's data, because a correct

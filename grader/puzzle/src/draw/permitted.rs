@@ -14,12 +14,26 @@ pub(super) struct Permitted {
 pub(super) struct Allowed {
     /// NaN: everything that depends on the element is NaN.
     pub nan: bool,
+    /// Infinities.
+    pub infinite: Infinite,
     /// Values near the ends of the type's range.
     pub extreme: bool,
     /// Subnormal numbers: not where they are added, since an atomic addition of floats may take them for 0 (PTX ISA, `atom`).
     pub subnormal: bool,
     /// The values that are not finite which tests of the spec give to this input, and so define what they lead to.
     pub stated: Vec<f64>,
+}
+
+/// Where an input may hold infinities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Infinite {
+    /// In no element: one order of the operations gives NaN, another does not.
+    #[default]
+    Nowhere,
+    /// In a few: they are multiplied and added, in a sum of products.
+    Few,
+    /// In all: they are only compared and copied.
+    Everywhere,
 }
 
 impl Permitted {
@@ -57,8 +71,20 @@ impl Permitted {
         // A derivative is linear in the cotangent: it is only multiplied and added, or not taken at all.
         let linear =
             grad_of(input).is_some() || reached.iter().all(|(_, text)| is_polynomial(text));
+        let nan = linear && !padded && !cut;
+        let infinite = if reached.iter().all(|(_, text)| only_chooses(text)) {
+            Infinite::Everywhere
+        } else if nan
+            && self.products(spec, input) <= 1
+            && reached.iter().all(|(_, text)| is_sum_of_products(text))
+        {
+            Infinite::Few
+        } else {
+            Infinite::Nowhere
+        };
         Allowed {
-            nan: linear && !padded && !cut,
+            nan,
+            infinite,
             extreme: self.products(spec, input) <= 1,
             subnormal: !reached.iter().any(|(_, text)| text.contains("sum[")),
             stated: stated(spec, input),
@@ -160,6 +186,24 @@ fn is_polynomial(text: &str) -> bool {
         && !words.into_iter().any(|word| CHOICES.contains(&word))
 }
 
+/// Whether it has no sums in brackets, which one kernel multiplies out and another does not.
+fn is_sum_of_products(text: &str) -> bool {
+    is_polynomial(text)
+        && calls(&outside_brackets(text)).count() == outside_brackets(text).matches('(').count()
+}
+
+/// Whether it has nothing but elements, maxima and minima of them, and their positions.
+fn only_chooses(text: &str) -> bool {
+    let outside = outside_brackets(text);
+    let words = outside.split(|c: char| !is_word(c));
+    let chooses = |word: &str| ["max", "min", "argmax", "argmin"].contains(&word);
+    !text.contains("?[")
+        && !outside.contains(['+', '-', '*', '/', '<', '>', '=', '(', '\n'])
+        && words.into_iter().any(chooses)
+        && !outside.contains("sum")
+        && !outside.contains("prod")
+}
+
 /// The values of `input` that are not finite in some test.
 fn stated(spec: &Spec, input: &str) -> Vec<f64> {
     let of = |test: &Test| match test.data.get(input) {
@@ -189,6 +233,16 @@ mod tests {
             outside_brackets("x[i+(2*j)] - index(a*(b-1)) * (y - 1)"),
             "x - index * (y - 1)"
         );
+        for text in ["max[p < 2] x[i+p]", "argmax[p < 2] x[2*i+p]"] {
+            assert!(only_chooses(text), "{text}");
+        }
+        for other in
+            ["max[p < 2] x?[i+p]", "max[p < 2] x[i+p] + y[p]", "abs(x[i])", "sum[p] x[p]", "x[i]"]
+        {
+            assert!(!only_chooses(other), "{other}");
+        }
+        assert!(is_sum_of_products("b[n] + sum[k] grad(A)[m,k] * B[k,n+(2*k)]"));
+        assert!(!is_sum_of_products("sum[k] (A[m,k] - mean[m]) * B[k,n]"));
         assert_eq!(calls("log(max(a, 1)) * grad(x)").collect::<Vec<_>>(), ["log", "max", "grad"]);
     }
 }

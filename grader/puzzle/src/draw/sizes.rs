@@ -1,10 +1,11 @@
-//! Draws sizes: small ones, one long one, and those around the multiples of a block.
+//! Draws sizes: small ones, some with equal sizes, those around the multiples of a block, long ones, and large tensors.
 
 use super::SMALL_STEPS;
 use crate::rng::Stream;
 use crate::spec::{DRAWN, DrawnSizes, SizeRange, Spec, Test};
+use crate::tensor::Tensor;
 use indexmath::Dims;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 /// How often sizes are drawn until some are possible.
 const TRIES: usize = 400;
@@ -24,6 +25,15 @@ const BEYOND: usize = 40;
 /// The instructions of warps that a long case may cost, as [`cost`] estimates them.
 const LONG_COST: u64 = 200_000;
 
+/// A multiple of a block is far if it is at least this, if the cost allows.
+const FAR: i64 = 1_024;
+
+/// A size that is the largest in a small case is beyond the small ones by this factor at most.
+const LARGER: i64 = 3;
+
+/// A tensor with more elements than this has some that an index of 16 bits does not reach.
+const REACH_OF_16_BITS: usize = 1 << 16;
+
 /// How many long cases that cost too much are drawn before a shorter length is tried.
 const MOST_EXPENSIVE: usize = 6;
 
@@ -36,11 +46,14 @@ pub(super) struct Drawer<'a> {
     pub drawn: &'a DrawnSizes,
     /// The kernels for which sizes must be possible.
     pub kernels: &'a [String],
+    /// The pair of sizes that are equal first.
+    pub first_pair: usize,
     pub stream: Stream,
 }
 
 impl Drawer<'_> {
-    /// Sizes of the `nth` small case: the smallest possible, then others; most pairwise different, some with equal ones.
+    /// Sizes of the `nth` small case: the smallest possible, then others; in every fourth two sizes are equal, all others are
+    /// different where that is possible.
     pub fn small(&mut self, nth: usize) -> Option<Dims> {
         if nth == 0 {
             let least = self.drawn.ranges.iter().map(|r| (r.name.clone(), r.min)).collect();
@@ -51,9 +64,9 @@ impl Drawer<'_> {
         let mut found: Vec<Dims> = Vec::new();
         for i in 0..TRIES {
             // Smaller and smaller, until they are cheap enough.
-            let mut free = self.random(None, 1 + i / SMALLER);
+            let mut free = self.random(None, |values| values.take(1 + i / SMALLER).min());
             if nth % 4 == 3 {
-                self.equate(&mut free);
+                self.equate(&mut free, nth / 4);
             }
             if self.drawn.allows(self.spec, &free) && self.is_possible(&free, SMALL_STEPS) {
                 found.push(free);
@@ -70,14 +83,23 @@ impl Drawer<'_> {
         found.pop()
     }
 
-    /// Gives one size the value of another: square matrices hide what they hide only from kernels that are right elsewhere.
-    fn equate(&mut self, free: &mut Dims) {
+    /// Gives two sizes one value, the `nth` pair of those that can have one: a kernel may take equal sizes for a sign of
+    /// something else.
+    fn equate(&self, free: &mut Dims, nth: usize) {
         let ranges = &self.drawn.ranges;
-        let (from, to) = (self.below(ranges.len()), self.below(ranges.len()));
-        let value = free[&ranges[from].name];
-        if (ranges[to].min..=ranges[to].max).contains(&value) {
-            free.insert(ranges[to].name.clone(), value);
+        let common = |a: &SizeRange, b: &SizeRange| (a.min.max(b.min), a.max.min(b.max));
+        let pairs =
+            ranges.iter().enumerate().flat_map(|(i, a)| ranges[..i].iter().map(move |b| (a, b)));
+        let pairs: Vec<_> = pairs.filter(|(a, b)| common(a, b).0 < common(a, b).1).collect();
+        if pairs.is_empty() {
+            return;
         }
+        // Of many pairs, other ones with each seed.
+        let (a, b) = pairs[(self.first_pair + nth) % pairs.len()];
+        let (low, high) = common(a, b);
+        let value = free[&a.name].clamp(low, high);
+        free.insert(a.name.clone(), value);
+        free.insert(b.name.clone(), value);
     }
 
     /// Sizes around the multiples of the blocks of the launches.
@@ -86,26 +108,71 @@ impl Drawer<'_> {
         let blocks: BTreeSet<i64> =
             calls.flat_map(|call| call.block).filter(|&n| n > 1).map(i64::from).collect();
         let drawn = self.drawn;
-        let mut pairs: Vec<(&SizeRange, i64)> = drawn
+        let pairs: Vec<(&SizeRange, i64)> = drawn
             .ranges
             .iter()
             .flat_map(|range| blocks.iter().map(move |&block| (range, block)))
             .filter(|(range, block)| range.min < *block && *block < range.longest)
             .collect();
+        let count = count.max(3 * pairs.len()).min(2 * count);
+        let order = self.stream.permutation(pairs.len() as u32).into_iter();
+        let mut pairs: VecDeque<_> =
+            order.enumerate().map(|(nth, at)| (pairs[at as usize], nth, 0)).collect();
         let mut all = Vec::new();
         let deltas = [0, 1, -1];
-        while !pairs.is_empty() && all.len() < count {
-            let (range, block) = pairs[self.below(pairs.len())];
-            let multiple = block * (1 + self.below(2) as i64);
-            let size = (multiple + deltas[all.len() % 3]).min(range.longest);
-            // Every second one has the others as small as possible, so that their product is that multiple, too.
-            let least_at = all.len() % 2 * 4;
-            match self.with(range, size, (least_at, LONG_COST / 8)) {
-                Some(free) => all.push(free),
-                None => pairs.retain(|pair| *pair != (range, block)),
+        // In turn, so that each size meets each block before one does so again: twice near the first multiples, then one past a far one.
+        while let Some(((range, block), nth, turn)) = pairs.pop_front() {
+            let is_far = turn % 3 == 2;
+            let (multiple, delta) = if is_far {
+                let most = range.longest.min(2 * FAR) / block;
+                let least = (FAR / block).clamp(1, most.max(1));
+                let multiple = least + self.below((most - least).max(0) as usize + 1) as i64;
+                (block * multiple, deltas[(1 + turn / 3) % 3])
+            } else {
+                // Each pair meets another difference each time.
+                (block * (1 + self.below(2) as i64), deltas[(nth + turn) % 3])
+            };
+            let size = (multiple + delta).min(range.longest);
+            // A near one has the others as small as possible, so that their product is that multiple, too.
+            let least_at = if is_far { 2 } else { 0 };
+            if let Some(free) = self.with(range, size, (least_at, LONG_COST / 8)) {
+                all.push(free);
+                pairs.push_back(((range, block), nth, turn + 1));
+            } else if is_far {
+                pairs.push_back(((range, block), nth, turn + 1));
+            }
+            if all.len() == count {
+                break;
             }
         }
         all
+    }
+
+    /// For each size a case in which it is larger than in all small ones, and the others are large among theirs: a mistake may need
+    /// two of them, such as a large window and a stride. (Most failures need the values of two parameters at most: Kuhn, Wallace and
+    /// Gallo, IEEE Transactions on Software Engineering 30, 2004.)
+    pub fn together(&mut self) -> Vec<Dims> {
+        let drawn = self.drawn;
+        let ranges = drawn.ranges.iter().filter(|range| range.max < range.longest);
+        ranges.filter_map(|range| self.with_large_others(range)).collect()
+    }
+
+    fn with_large_others(&mut self, range: &SizeRange) -> Option<Dims> {
+        let most = range.longest.min(LARGER * range.max);
+        for i in 0..TRIES {
+            // Not quite as large, once that has failed often.
+            let size = self.stream.between(range.max + (most - range.max + 1) / 2, most) as i64;
+            let draws = (TRIES - i).div_ceil(TRIES / 3);
+            let free = self.random(Some((range, size)), |values| values.take(draws).max());
+            let allowed = self.drawn.allows(self.spec, &free);
+            if allowed
+                && self.is_possible(&free, 2 * SMALL_STEPS)
+                && self.is_cheap(&free, LONG_COST / 8)
+            {
+                return Some(free);
+            }
+        }
+        None
     }
 
     /// For each size a case in which it is long: in two of them, which the seed chooses, as long as the cost allows, in the
@@ -119,7 +186,8 @@ impl Drawer<'_> {
     }
 
     fn long_in(&mut self, range: &SizeRange, cost: u64) -> Option<Dims> {
-        let beyond = 1 + self.below(BEYOND);
+        // One past a multiple of all usual blocks, or any number.
+        let beyond = if self.below(2) == 0 { 1 } else { 1 + self.below(BEYOND) };
         let mut lengths: Vec<i64> =
             LONG.iter().map(|n| n + beyond.min(*n as usize / 4) as i64).collect();
         lengths.retain(|n| (range.max..range.longest).contains(n));
@@ -127,6 +195,69 @@ impl Drawer<'_> {
             lengths.insert(0, range.longest);
         }
         lengths.into_iter().find_map(|length| self.with(range, length, (4, cost)))
+    }
+
+    /// For each tensor that has no such case among `long`, one in which an index of 16 bits does not reach all elements of its planes,
+    /// or of all planes together if that costs too much. Long sizes alone do not do that where a product of two sizes counts, and a
+    /// kernel may count the elements of each plane by themselves. They grow from `least`.
+    pub fn large(&mut self, least: &Dims, long: &[Dims]) -> Vec<Dims> {
+        let mut reached: BTreeSet<String> = BTreeSet::new();
+        let mut found = Vec::new();
+        for test in long.iter().filter_map(|free| self.test(free)) {
+            reached.extend(large_tensors(&test));
+        }
+        let Some(test) = self.test(least) else { return found };
+        for buffer in &test.buffers {
+            let name = &buffer.tensor.name;
+            if reached.contains(name) {
+                continue;
+            }
+            let grown = [plane, elements].into_iter().find_map(|len| self.grown(least, name, len));
+            if let Some((free, test)) = grown {
+                reached.extend(large_tensors(&test));
+                found.push(free);
+            }
+        }
+        found
+    }
+
+    /// The sizes, grown until the tensor `name` has a large `len`, each time in that size in which it costs least.
+    fn grown(
+        &mut self,
+        least: &Dims,
+        name: &str,
+        len: fn(&Tensor) -> usize,
+    ) -> Option<(Dims, Test)> {
+        let drawn = self.drawn;
+        let mut free = least.clone();
+        let len = |test: &Test| {
+            let tensor = test.buffers.iter().find(|b| b.tensor.name == name);
+            tensor.map_or(0, |b| len(&b.tensor))
+        };
+        let mut elements = len(&self.test(&free)?);
+        loop {
+            let mut cheapest: Option<(u64, Dims, Test)> = None;
+            for range in &drawn.ranges {
+                let mut grown = free.clone();
+                let size = (2 * free[&range.name] + self.below(2) as i64).max(2);
+                grown.insert(range.name.clone(), size.min(range.longest));
+                if !drawn.allows(self.spec, &grown) {
+                    continue;
+                }
+                let Some(test) = self.test(&grown) else { continue };
+                let cost = cost(self.spec, &test);
+                let least = cheapest.as_ref().map_or(LONG_COST, |(least, ..)| *least);
+                if cost < least && len(&test) > elements {
+                    cheapest = Some((cost, grown, test));
+                }
+            }
+            let (_, grown, test) = cheapest?;
+            elements = len(&test);
+            if elements > REACH_OF_16_BITS {
+                return self.is_cheap(&grown, LONG_COST).then_some((grown, test));
+            }
+            free = grown;
+        }
     }
 
     /// Sizes of which one is `size` and the others are small, within the estimated cost. In the attempt `least_at` the others
@@ -146,7 +277,7 @@ impl Drawer<'_> {
                 least.insert(range.name.clone(), size);
                 least
             } else {
-                self.random(Some((range, size)), 3)
+                self.random(Some((range, size)), |values| values.take(3).min())
             };
             if !self.drawn.allows(self.spec, &free) {
                 continue;
@@ -166,14 +297,18 @@ impl Drawer<'_> {
         self.stream.below(n as u32) as usize
     }
 
-    /// Random sizes, each the smallest of so many draws. Beside a long size, others are as long now and then, since it may
+    /// Random sizes, each one that `choose` takes of many draws. Beside a long size, others are as long now and then, since it may
     /// need them to be: a filter fits into its image.
-    fn random(&mut self, long: Option<(&SizeRange, i64)>, tries: usize) -> Dims {
+    fn random(
+        &mut self,
+        long: Option<(&SizeRange, i64)>,
+        choose: impl Fn(&mut dyn Iterator<Item = i64>) -> Option<i64>,
+    ) -> Dims {
         let drawn = self.drawn;
         let stream = &mut self.stream;
         let mut size = |range: &SizeRange| {
-            let values = (0..tries).map(|_| stream.between(range.min, range.max) as i64);
-            let short = values.min().unwrap_or(range.min);
+            let mut values = std::iter::repeat_with(|| stream.between(range.min, range.max) as i64);
+            let short = choose(&mut values).unwrap_or(range.min);
             match long {
                 Some((of, size)) if of == range => size,
                 Some((_, size)) if stream.below(3) == 0 && size + 3 <= range.longest => {
@@ -201,6 +336,22 @@ impl Drawer<'_> {
             elements <= LONG_ELEMENTS && cost(self.spec, &test) <= most
         })
     }
+}
+
+/// How many elements a tensor has.
+fn elements(tensor: &Tensor) -> usize {
+    tensor.len()
+}
+
+/// How many elements a plane of a tensor has, which is made of its last two axes.
+fn plane(tensor: &Tensor) -> usize {
+    tensor.shape.iter().rev().take(2).product()
+}
+
+/// The tensors of which an index of 16 bits does not reach all elements of a plane.
+fn large_tensors(test: &Test) -> impl Iterator<Item = String> {
+    let tensors = test.buffers.iter().map(|b| &b.tensor);
+    tensors.filter(|tensor| plane(tensor) > REACH_OF_16_BITS).map(|tensor| tensor.name.clone())
 }
 
 fn computations(test: &Test) -> u64 {

@@ -45,6 +45,42 @@ fn sizes_keep_the_constraints_and_some_are_long() {
     }
 }
 
+#[test]
+fn each_pair_of_sizes_is_equal_where_the_third_is_not() {
+    let spec = puzzle("02_matmul.toml");
+    for seed in 0..20 {
+        let small: Vec<_> = plans(&spec, seed).into_iter().filter(|p| p.free["K"] < 19).collect();
+        for [a, b, other] in [["M", "K", "N"], ["M", "N", "K"], ["K", "N", "M"]] {
+            let shows = |p: &Plan| p.free[a] == p.free[b] && p.free[a] != p.free[other];
+            assert!(small.iter().any(shows), "{seed}: {a} = {b}");
+        }
+    }
+}
+
+#[test]
+fn no_tensor_is_reached_by_an_index_of_16_bits_in_all_cases() {
+    for (name, tensors) in [
+        ("01_vector_add.toml", &["A", "B", "C"][..]),
+        ("02_matmul.toml", &["A", "B", "C"]),
+        // The input costs too much: all its gradients are computed with it.
+        ("06_fc_backward.toml", &["grad(output)", "weights"]),
+    ] {
+        let spec = puzzle(name);
+        for seed in 0..3 {
+            let mut most: BTreeMap<String, usize> = BTreeMap::new();
+            for plan in plans(&spec, seed) {
+                let drawn = drawn(&spec).unwrap();
+                let Some(test) = test(&spec, drawn, &plan) else { continue };
+                for buffer in &test.buffers {
+                    let most = most.entry(buffer.tensor.name.clone()).or_default();
+                    *most = buffer.tensor.len().max(*most);
+                }
+            }
+            assert!(tensors.iter().all(|&name| most[name] > 1 << 16), "{name}, {seed}: {most:?}");
+        }
+    }
+}
+
 /// The inputs of a spec that may hold NaN, and those that may hold the largest numbers.
 fn allowed(name: &str) -> (Vec<String>, Vec<String>) {
     let spec = puzzle(name);

@@ -1,6 +1,6 @@
 //! Special values: data that show what ordinary numbers hide.
 
-use super::permitted::Allowed;
+use super::permitted::{Allowed, Infinite};
 use crate::rng::Stream;
 use crate::tensor::{DType, Tensor, decode, encode};
 
@@ -19,6 +19,8 @@ pub enum Flavour {
     Negative,
     /// Rows of different spread, and elements of different size.
     Spread,
+    /// Rows whose last elements are far above all others: a maximum that stops early is far too small.
+    LargestLast,
     /// Values that differ from 1 in their last bits.
     NearOne,
     /// The smallest numbers of the type, subnormal ones among them.
@@ -27,21 +29,25 @@ pub enum Flavour {
     Huge,
     /// NaN in one element of each tensor that may have it, and zeros in half of the others.
     NotANumber,
+    /// Infinities, where every correct kernel gives the same result.
+    Infinite,
     /// Values that are not finite, where a test of the spec says what becomes of them.
     Stated,
 }
 
 impl Flavour {
-    const SPECIAL: [Self; 10] = [
+    const SPECIAL: [Self; 12] = [
         Self::Normal,
         Self::Ties,
         Self::Offsets,
         Self::Negative,
         Self::Spread,
+        Self::LargestLast,
         Self::NearOne,
         Self::Tiny,
         Self::Huge,
         Self::NotANumber,
+        Self::Infinite,
         Self::Stated,
     ];
 
@@ -69,6 +75,10 @@ fn exponents(dtype: DType) -> (i64, i64, i64) {
         DType::I32 | DType::I64 | DType::U8 => (0, 0, 6),
         DType::F32 | DType::F64 | DType::BF16 => (-149, -126, 126),
     }
+}
+
+fn infinity(stream: &mut Stream) -> f64 {
+    if stream.below(4) == 0 { f64::INFINITY } else { f64::NEG_INFINITY }
 }
 
 /// The values of a tensor; `None` if they are not allowed there.
@@ -122,6 +132,11 @@ pub(super) fn make(
             };
             (0..len).map(&mut value).collect()
         }
+        Flavour::LargestLast => {
+            // exp of it is infinite.
+            let above = |i: usize| if i % row >= row - row.div_ceil(8) { 200.0 } else { 0.0 };
+            (0..len).map(|i| above(i) + s.normal()).collect()
+        }
         Flavour::NearOne => {
             let unit = 2_f64.powi(if most > 20 { -23 } else { -10 });
             (0..len).map(|_| 1.0 + unit * s.between(-8, 8)).collect()
@@ -151,12 +166,37 @@ pub(super) fn make(
             }
             values
         }
+        Flavour::Infinite => match allowed.infinite {
+            Infinite::Nowhere => return None,
+            // Few, so that many of the results are finite.
+            Infinite::Few => {
+                let mut values: Vec<f64> = (0..len).map(|_| s.integer(9)).collect();
+                for _ in 0..len.div_ceil(24) {
+                    values[s.below(len as u32) as usize] = infinity(s);
+                }
+                values
+            }
+            // So many that most windows have nothing else.
+            Infinite::Everywhere => {
+                let common = f64::NEG_INFINITY;
+                let mut value = || match s.below(32) {
+                    0 => s.integer(9),
+                    1 => -common,
+                    _ => common,
+                };
+                (0..len).map(|_| value()).collect()
+            }
+        },
         Flavour::Stated if allowed.stated.is_empty() => return None,
         Flavour::Stated => {
             let mut values: Vec<f64> = (0..len).map(|_| s.integer(9)).collect();
+            // In turn, and densely in small tensors, so that each occurs where there is room.
+            let count = allowed.stated.len();
+            let mut stated = allowed.stated.iter().cycle().skip(s.below(count as u32) as usize);
+            let every = (len / count).clamp(1, 3) as u32;
             for value in &mut values {
-                if s.below(3) == 0 {
-                    *value = allowed.stated[s.below(allowed.stated.len() as u32) as usize];
+                if s.below(every) == 0 {
+                    *value = *stated.next().unwrap_or(value);
                 }
             }
             values

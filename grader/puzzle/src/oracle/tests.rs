@@ -439,3 +439,19 @@ fn the_gradients_of_lenet_are_those_of_its_loss() {
         }
     }
 }
+
+/// What flows back through the steps is a tensor that no launch has.
+#[test]
+fn a_tensor_that_steps_compute_may_be_an_output_with_a_gradient() {
+    let text = "title = \"Filter\"\n[dims]\nfree = [\"T\", \"N\"]\n\
+                [tensors]\nx = \"f32[T, N]\"\na = \"f32[N]\"\ns = \"f32[T + 1, N]\"\n\
+                [math]\nforward = \"s[0,i] = 0; s[t+1,i] = a[i] * s[t,i] + sum[j <= i] x[t,j]\"\n\
+                [[launch]]\nkernel = \"filter_bwd\"\nargs = [\"a\", \"grad(s)\", \"grad(x)\", \"T\", \"N\"]\nblock = 32\ngrid = 1\n\
+                [[test]]\nname = \"tiny\"\nabout = \"By hand.\"\ndims = { T = 2, N = 2 }\n\
+                [test.data]\na = [2, 3]\n\"grad(s)\" = [9, 9, 1, 10, 100, 1000]\n";
+    let spec =
+        Spec::parse(text, Path::new("x.toml")).unwrap_or_else(|f| panic!("{}", f.render(false)));
+    verify(&spec).unwrap();
+    // The last step has 100 and 1000; the first 1 + 2 * 100 and 10 + 3 * 1000.
+    assert_eq!(values(&case(&spec, "tiny", 1), "grad(x)"), [3211.0, 3010.0, 1100.0, 1000.0]);
+}

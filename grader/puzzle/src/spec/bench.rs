@@ -1,5 +1,6 @@
 //! `[[bench]]`: the sizes at which kernels are timed, and the work that they do there.
 
+use super::bench_sizes::At;
 use super::data::Data;
 use super::fault::{Checked, Fault};
 use super::kind::DataKind;
@@ -117,35 +118,6 @@ fn check_data(test: &Test, place: &Range<usize>) -> Checked<()> {
         }
     }
     Ok(())
-}
-
-/// The sizes of a bench.
-pub(super) struct At<'a> {
-    text: &'a str,
-    sizes: &'a Sizes,
-    dims: &'a Dims,
-    dims_place: Range<usize>,
-}
-
-impl At<'_> {
-    /// An expression of sizes.
-    fn expression(&self, raw: &Spanned<String>) -> Checked<DimExpr> {
-        let place = raw.span();
-        let expr = DimExpr::parse(raw.get_ref()).map_err(|e| Fault::math(self.text, &place, e))?;
-        self.sizes.check_names(self.text, &expr, &place)?;
-        Ok(expr)
-    }
-
-    /// The value of an expression of sizes.
-    pub(super) fn count(&self, raw: &Spanned<String>, least: u64) -> Checked<u64> {
-        let (place, expr) = (raw.span(), self.expression(raw)?);
-        let value = expr.eval(self.dims).map_err(|e| Fault::math(self.text, &place, e))?;
-        u64::try_from(value).ok().filter(|value| *value >= least).ok_or_else(|| {
-            Fault::at(place, format!("this is {value} at the sizes of the bench"))
-                .also(self.dims_place.clone(), "these sizes")
-                .help(format!("it must be {least} at least"))
-        })
-    }
 }
 
 /// Checks that no two of them have the same name.

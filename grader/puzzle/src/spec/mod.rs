@@ -5,6 +5,7 @@
 mod arch;
 mod arg;
 mod bench;
+mod bench_sizes;
 mod bit_equal;
 mod broken;
 mod call;

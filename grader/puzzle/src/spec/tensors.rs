@@ -277,9 +277,10 @@ pub fn prime(name: &str) -> String {
     format!("{name}'")
 }
 
-/// The declared name that gives `name` its type: X for `grad(X)` and for `X'`.
+/// The declared name that gives `name` its type: X for `grad(X)`, for the `total(X)` of a tensor that a step computes, and for `X'`.
 fn declared(name: &str) -> &str {
-    let name = grad_of(name).unwrap_or(name);
+    let total = || name.strip_prefix("total(")?.strip_suffix(')');
+    let name = grad_of(name).or_else(total).unwrap_or(name);
     name.strip_suffix('\'').unwrap_or(name)
 }
 

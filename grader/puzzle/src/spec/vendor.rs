@@ -1,7 +1,7 @@
 //! What a vendor's library would compute in the place of a bench's kernels.
 
 use super::arg::Purpose;
-use super::bench::At;
+use super::bench_sizes::At;
 use super::fault::{Checked, Fault};
 use super::test::Test;
 use crate::tensor::{DType, Tensor};
@@ -20,11 +20,11 @@ pub enum Vendor {
 /// A product of row-major matrices: `c[m,n] = a[m,k] * b[k,n]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gemm {
-    /// The first factor.
+    /// The tensor of the first factor.
     pub a: String,
-    /// The second factor.
+    /// The tensor of the second factor.
     pub b: String,
-    /// The product.
+    /// The tensor of the product.
     pub c: String,
     /// The rows of the product, its columns, and the terms of each element.
     pub sizes: [u64; 3],
@@ -35,7 +35,7 @@ pub struct Gemm {
 /// A pass of a convolution with square padding and stride 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conv {
-    /// What it computes.
+    /// What the pass computes.
     pub pass: Pass,
     /// The names of the tensors that it takes: images, filters, results; of gradients where the pass has these.
     pub tensors: [String; 3],
@@ -54,7 +54,7 @@ pub struct Conv {
 /// What is computed of a convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// The results.
+    /// The results of the forward pass.
     Forward,
     /// The gradient of the images.
     Data,

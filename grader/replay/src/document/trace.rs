@@ -30,7 +30,7 @@ pub struct Trace {
     patterns: Vec<Vec<i64>>,
     /// Each time that a warp executes a line which touches memory or is a barrier, in the order in which they ended: warp, line,
     /// index of its lanes, whether it is a barrier, and for each access its kind, its memory, the first lane's element, and its
-    /// pattern.
+    /// pattern. Rows that differ from each other by the same are one: their count, the first of them, and the difference.
     runs: Vec<Vec<i64>>,
 }
 
@@ -87,18 +87,16 @@ impl Trace {
         let layout = layout.with_buffers(&recorded.buffers);
         let accesses = Accesses::of(&recorded.recording, &layout);
         let (mut masks, mut patterns) = (Numbered::default(), Numbered::default());
-        let runs = runs(&recorded.recording, &code)
-            .into_iter()
-            .filter_map(|run| {
-                let mask = masks.number(run.lanes);
-                let mut row = vec![run.warp.into(), run.line.into(), mask, run.barrier.into()];
-                for access in run.steps.iter().flat_map(|&step| accesses.of_step(step)) {
-                    let (kind, memory, first, pattern) = access;
-                    row.extend([kind, memory, first, patterns.number(pattern)]);
-                }
-                (run.barrier || row.len() > 4).then_some(row)
-            })
-            .collect();
+        let rows = runs(&recorded.recording, &code).into_iter().filter_map(|run| {
+            let mask = masks.number(run.lanes);
+            let mut row = vec![run.warp.into(), run.line.into(), mask, run.barrier.into()];
+            for access in run.steps.iter().flat_map(|&step| accesses.of_step(step)) {
+                let (kind, memory, first, pattern) = access;
+                row.extend([kind, memory, first, patterns.number(pattern)]);
+            }
+            (run.barrier || row.len() > 4).then_some(row)
+        });
+        let runs = progressions(rows);
         Ok(Self {
             kernel: of.kernel.clone(),
             grid: of.grid,
@@ -116,6 +114,45 @@ impl Trace {
     pub fn script(&self, name: &str) -> String {
         let json = serde_json::to_string(self).unwrap_or_default();
         format!("(window.PlayTraces ??= {{}})[\"{name}\"] =\n{json};\n")
+    }
+}
+
+/// Rows that differ from each other by the same as one row: their count, the first of them, and the difference where there is one.
+fn progressions(rows: impl Iterator<Item = Vec<i64>>) -> Vec<Vec<i64>> {
+    let mut found: Vec<Progression> = Vec::new();
+    for row in rows {
+        if !found.last_mut().is_some_and(|last| last.take(&row)) {
+            found.push(Progression { count: 1, first: row, difference: Vec::new() });
+        }
+    }
+    found.into_iter().map(|it| [vec![it.count], it.first, it.difference].concat()).collect()
+}
+
+/// Rows of numbers, each of which differs from the one before it by the same.
+#[derive(Debug)]
+struct Progression {
+    count: i64,
+    first: Vec<i64>,
+    /// Empty while there is only one row.
+    difference: Vec<i64>,
+}
+
+impl Progression {
+    /// Takes the next row, if it continues the others.
+    fn take(&mut self, row: &[i64]) -> bool {
+        let from_first: Vec<i64> =
+            row.iter().zip(&self.first).map(|(now, first)| now - first).collect();
+        let continues = row.len() == self.first.len()
+            && (self.count == 1
+                || from_first
+                    .iter()
+                    .zip(&self.difference)
+                    .all(|(now, one)| *now == one * self.count));
+        if continues && self.count == 1 {
+            self.difference = from_first;
+        }
+        self.count += i64::from(continues);
+        continues
     }
 }
 
@@ -150,4 +187,18 @@ fn runs(recording: &Recording, code: &[Instruction]) -> Vec<Run> {
     done.extend(open.into_values());
     done.sort_by_key(|run| run.steps.last().copied());
     done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_in_equal_steps_are_one_with_their_count() {
+        let rows = [vec![0, 27, 5], vec![1, 27, 9], vec![2, 27, 13], vec![2, 27, 14], vec![7]];
+        let expected = [vec![3, 0, 27, 5, 1, 0, 4], vec![1, 2, 27, 14], vec![1, 7]];
+        assert_eq!(progressions(rows.into_iter()), expected);
+        let all_different = [vec![0, 1], vec![1, 3], vec![2, 6]];
+        assert_eq!(progressions(all_different.into_iter()), [vec![2, 0, 1, 1, 2], vec![1, 2, 6]]);
+    }
 }

@@ -15,7 +15,7 @@ __global__ void double_all(const float* x, float* y, int n)
 }
 ";
 
-/// Passes.
+/// Passes: it doubles every element.
 pub const RIGHT: &str = "\
 __global__ void double_all(const float* x, float* y, int n)
 {

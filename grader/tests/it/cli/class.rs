@@ -4,6 +4,8 @@ use super::{Output, command, output, root};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 /// A class of puzzle 4 whose students hand in these files.
 struct Class {
@@ -92,6 +94,8 @@ fn a_packed_workbook_works_without_solutions() {
     assert_eq!(run(&["hint", "4"]).code, 2, "this class has no chapters");
     let stub = book.join("puzzles/04_relu.cu");
     let original = fs::read_to_string(&stub).unwrap();
+    let unchanged = run(&["reset", "4"]).stdout;
+    assert!(unchanged.ends_with("has not changed since the packed workbook\n"), "{unchanged}");
     fs::write(&stub, "mine").unwrap();
     let reset = run(&["reset", "4"]);
     assert_eq!(reset.code, 0, "{}", reset.stderr);
@@ -126,4 +130,174 @@ fn what_breaks_the_grader_down_never_counts_as_passed() {
     fs::write(class.path("class.toml"), text).unwrap();
     let again = class.grader(&[&grade[..], &["--again"]].concat());
     assert!(again.stdout.contains("1 student, 2.00 of 2 points"), "{}", again.stdout);
+}
+
+/// Names and texts of students in every file that comes out: no markup, no formula, no control character, no file elsewhere.
+#[test]
+fn what_students_write_stays_text_in_every_export() {
+    let solution = fs::read_to_string(root().join("solutions/04_relu.cu")).unwrap();
+    let markup = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>";
+    let prints = format!("printf(\"{markup}\\033[2J=cmd|' /C calc'!A0\\n\"); int i =");
+    let printing =
+        format!("#include <cstdio>\n// {markup}\n{}", solution.replacen("int i =", &prints, 1));
+    let wrong = printing.replace("? 0.0f : input[i]", "? 1.0f : input[i]");
+    assert_ne!(wrong, printing);
+    let long = "n".repeat(250);
+    let names = [
+        "=cmd|' \u{2028}C calc'!A0",
+        "<script>alert(3)<\u{2215}script>",
+        "\"><img src=x onerror=alert(4)>",
+        "a\nb,9,9\r\nc",
+        "\u{1b}]0;title\u{7}\u{1b}[2J",
+        "\u{202e}drawkcab",
+        "..",
+        "-rf",
+        "$(touch OWNED)`touch OWNED`",
+        "%s%n{}\\",
+        &long,
+    ];
+    let files = names.iter().filter(|name| **name != "..").enumerate();
+    let file = |(i, name): (usize, &&str)| {
+        (
+            format!("{name}/04_relu.cu"),
+            format!("// {i}\n{}", if i % 2 == 0 { &wrong } else { &printing }),
+        )
+    };
+    let files: Vec<(String, String)> = files.map(file).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    let class = Class::new(&files);
+    let done = class.grader(&["class", "grade", "submissions", "--partly-confined"]);
+    assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+    let out = class.path("grades");
+    let mut folders = vec![out.clone()];
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = entry.file_name().unwrap().to_str().unwrap();
+            assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)), "{name}");
+            if entry.is_dir() {
+                folders.push(entry);
+                continue;
+            }
+            let text = fs::read_to_string(&entry).unwrap();
+            let Some(end) = entry.extension().and_then(|end| end.to_str()) else { continue };
+            seen += 1;
+            let control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+            assert!(end == "cu" || !text.contains(control), "{name}");
+            match end {
+                "html" => {
+                    let lower = text.to_lowercase();
+                    assert!(
+                        !lower.contains("<script") && !lower.contains("<img"),
+                        "{name}: {text}"
+                    );
+                }
+                "csv" => {
+                    for cell in text.split(['\n', ',']) {
+                        assert!(
+                            !cell.trim_start_matches('"').starts_with(['=', '@', '+']),
+                            "{name}: {cell}"
+                        );
+                    }
+                }
+                "xml" => assert!(!text.contains("<script"), "{name}"),
+                "json" => {
+                    assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{name}");
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(seen > 60, "{seen}");
+    assert!(!class.path("OWNED").exists() && !root().join("OWNED").exists());
+    assert!(done.stdout.lines().count() < 10, "{}", done.stdout);
+}
+
+/// Two graders on one folder grade each task once between them; what was killed goes on.
+#[test]
+fn two_graders_on_one_folder_share_the_work() {
+    let solution = fs::read_to_string(root().join("solutions/04_relu.cu")).unwrap();
+    let texts: Vec<(String, String)> =
+        (0..6).map(|i| (format!("s{i}/04_relu.cu"), format!("// {i}\n{solution}"))).collect();
+    let files: Vec<(&str, &str)> = texts.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    let class = Class::new(&files);
+    let root = root();
+    let args = [
+        "--workbook",
+        root.to_str().unwrap(),
+        "class",
+        "grade",
+        "submissions",
+        "--partly-confined",
+        "--jobs",
+        "2",
+    ];
+    let start = || {
+        command(&args)
+            .current_dir(class.dir.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let mut killed = start();
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while fs::read_dir(class.path("grades/results")).map_or(0, Iterator::count) == 0 {
+        assert!(Instant::now() < deadline && killed.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    for mut grader in [start(), start()] {
+        assert!(grader.wait().unwrap().success());
+    }
+    let log = fs::read_to_string(class.path("grades/graded.log")).unwrap();
+    let tasks: BTreeSet<&str> = log.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!((tasks.len(), log.lines().count()), (6, 6), "{log}");
+    let table = fs::read_to_string(class.path("grades/class.csv")).unwrap();
+    assert_eq!(table.matches(",passed,").count(), 6, "{table}");
+}
+
+/// The processes that a process started.
+fn children(parent: u32) -> Vec<i32> {
+    let tasks = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+    let of = |task: fs::DirEntry| fs::read_to_string(task.path().join("children")).ok();
+    let all: Vec<String> = tasks.filter_map(of).collect();
+    all.iter().flat_map(|text| text.split_whitespace()).filter_map(|n| n.parse().ok()).collect()
+}
+
+/// Whoever stops a job may end the workers before the grader that would write down that they broke down.
+#[test]
+fn a_worker_that_is_killed_is_not_what_a_submission_did() {
+    let solution = fs::read_to_string(root().join("solutions/04_relu.cu")).unwrap();
+    let class = Class::new(&[("ada/04_relu.cu", &format!("// A text of its own.\n{solution}"))]);
+    let root = root();
+    let workbook = ["--workbook", root.to_str().unwrap()];
+    let args = [&workbook[..], &["class", "grade", "submissions", "--partly-confined"]].concat();
+    let start = || {
+        let grader = command(&args).current_dir(class.dir.path()).stdout(Stdio::null()).spawn();
+        grader.unwrap()
+    };
+    let worker = |grader: &mut std::process::Child| loop {
+        if let Some(worker) = children(grader.id()).first() {
+            return rustix::process::Pid::from_raw(*worker).unwrap();
+        }
+        assert!(grader.try_wait().unwrap().is_none(), "there was no worker");
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    let kill = |process| {
+        rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+    };
+    let mut stopped = start();
+    kill(worker(&mut stopped));
+    std::thread::sleep(Duration::from_millis(500));
+    stopped.kill().unwrap();
+    stopped.wait().unwrap();
+    assert!(names(&class.path("grades/results")).is_empty(), "nothing is known of it");
+
+    let mut goes_on = start();
+    kill(worker(&mut goes_on));
+    assert!(goes_on.wait().unwrap().success());
+    let table = fs::read_to_string(class.path("grades/class.csv")).unwrap();
+    assert!(table.contains("ada,2,2,"), "{table}");
 }

@@ -1,4 +1,4 @@
-//! `grader digits`.
+//! The files that `grader digits` writes.
 
 use super::bench::Bench;
 

@@ -30,6 +30,9 @@ fn the_compiler_reads_no_other_files() {
         include("/etc/passwd"),
         "#define ALL \"lenet_kernels.cuh\"\n#include ALL\n".to_owned(),
         format!("{text}\n#line 1 \"/etc/passwd\"\nint x = y;\n"),
+        format!("%:include \"/etc/passwd\"\n{text}"),
+        format!("__device__ const char e[] = {{\n#embed \"/etc/passwd\"\n}};\n{text}"),
+        format!("_Pragma(\"GCC dependency \\\"/etc/passwd\\\" all of it\")\n{text}"),
         format!("{text}\n__global__ void z() {{ asm(\".inc\" \"bin \\\"/etc/passwd\\\"\"); }}\n"),
     ] {
         let (code, said) = graded("k.cu", &hostile);

@@ -89,9 +89,6 @@ fn the_recipes_of_the_book_are_in_order() {
     ] {
         let made = bench.grader(&["new", stem, "--title", title]);
         assert_eq!(made.code, 0, "{}", made.stderr);
-        let chapter = bench.path(&format!("book/src/{stem}.md"));
-        let text = fs::read_to_string(&chapter).unwrap();
-        fs::write(chapter, text.replace(":decode}}", "}}").replace(":all}}", "}}")).unwrap();
     }
     // Each block starts with the path of its file.
     let mut files = 0;
@@ -174,6 +171,73 @@ fn survivors_are_shown_with_what_to_write_of_them() {
         bench.grader(&["check", "1", "--mutants", "--backend", "vm", "--format", "junit"]);
     assert_eq!(checked.code, 0, "{}{}", checked.stdout, checked.stderr);
     assert!(checked.stdout.contains("<testcase name=\"mutants\""), "{}", checked.stdout);
+}
+
+/// An author takes the words for `says` from these reports, so they must be those that `says` is compared with.
+#[test]
+fn the_reports_are_on_the_tests_that_catch_the_wrong_kernels() {
+    let bench = Bench::new();
+    // Each fails the first test of the spec too. Where it stands, what catches it, the test that shows it, and what the report says there.
+    let kernels = [
+        ("C[i] = A[i] - B[i]", "large_array", "large_array", "the term `B[i]` is subtracted"),
+        (
+            "C[i] = A[N == 1000 ? i + 1 : i] - B[i]",
+            "out-of-bounds",
+            "non_divisible_size",
+            "read of A",
+        ),
+        ("C[i] = A[i] - B[i] ", "drawn_sizes", "drawn_sizes", "the term `B[i]` is subtracted"),
+    ];
+    let wrong = kernels.map(|(to, caught_by, _, says)| {
+        let from = "C[i] = A[i] + B[i]";
+        format!(
+            "[[wrong]]\nname = '{to}'\ncaught_by = '{caught_by}'\nsays = '{says}'\nfrom = '{from}'\nto = '{to}'\n"
+        )
+    });
+    fs::write(bench.path("solutions/01_vector_add.toml"), wrong.concat()).unwrap();
+    let checked = bench.grader(&["check", "1", "--backend", "vm"]);
+    assert_eq!(checked.code, 0, "{}{}", checked.stdout, checked.stderr);
+    let folder = bench.path("reports");
+    let written = bench.grader(&["check", "1", "--reports", folder.to_str().unwrap()]);
+    assert_eq!(written.code, 0, "{}", written.stderr);
+    let text = fs::read_to_string(folder.join("01_vector_add.txt")).unwrap();
+    let reports: Vec<&str> = text.split("#### ").skip(1).collect();
+    assert_eq!(reports.len(), kernels.len());
+    for (report, (to, _, test, says)) in reports.iter().zip(kernels) {
+        assert!(report.starts_with(&format!("{to}\n")), "{report}");
+        assert!(report.contains(&format!("-- {test} --")), "{report}");
+        assert!(report.contains(says), "{report}");
+    }
+}
+
+#[test]
+fn a_mutant_of_host_code_that_does_not_end_is_stopped_soon() {
+    let bench = Bench::new();
+    let made = bench.grader(&["new", "51_my_puzzle", "--title", "Twice"]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let spec = "title = \"Twice\"\n[dims]\nfree = [\"n\"]\n[tensors]\nx = \"f32[n]\"\ny = \"f32[n]\"\n\
+                [math]\nforward = \"y[i] = 2 * x[i]\"\n\
+                [[call]]\nfunction = \"void twice(const float* x, float* y, int n)\"\n\
+                code = \"twice(x, y, n);\"\n\
+                [[test]]\nname = \"twice_8\"\nabout = \"Eight launches.\"\ndims = { n = 8 }\n";
+    let file = |body: &str| {
+        "__global__ void one(const float* x, float* y, int i)\n{\n    y[i] = x[i] + x[i];\n}\n"
+            .to_owned()
+            + &format!("void twice(const float* x, float* y, int n)\n{{\n{body}}}\n")
+    };
+    let calls = "    int i = 0;\n    while (i < n) {\n        one<<<1, 1>>>(x, y, i);\n        i++;\n    }\n";
+    let wrong = "wrong = [{ name = 'w', caught_by = 'twice_8', replace = [{ from = 'int i = 0', to = 'int i = 1' }] }]\n";
+    fs::write(bench.path("puzzles/51_my_puzzle.toml"), spec).unwrap();
+    fs::write(bench.path("puzzles/51_my_puzzle.cu"), file("")).unwrap();
+    fs::write(bench.path("solutions/51_my_puzzle.cu"), file(calls)).unwrap();
+    fs::write(bench.path("solutions/51_my_puzzle.toml"), wrong).unwrap();
+    let checked =
+        bench.grader(&["check", "51", "--mutants", "--backend", "vm", "--format", "json"]);
+    let all: serde_json::Value = serde_json::from_str(&checked.stdout).unwrap();
+    let mutants = &all["puzzles"][0]["mutants"];
+    // Without `i++`, for one.
+    assert!(mutants["endless"].as_u64() >= Some(1), "{}", checked.stdout);
+    assert!(mutants["killed"].as_u64() > mutants["endless"].as_u64(), "{}", checked.stdout);
 }
 
 #[test]

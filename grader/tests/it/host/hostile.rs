@@ -1,10 +1,11 @@
 //! Programs that try to get a pass, or out, or to take the machine with them. Each is one test of a puzzle: the first
 //! element of the input says what to do.
 
-use judge::grade::{self, Machine};
+use diagnostic::{Failure, FailureKind};
+use judge::grade::{self, Detail, Machine, Program};
 use judge::verdict::TestVerdict;
 use puzzle::oracle;
-use puzzle::spec::Test;
+use puzzle::spec::{Spec, Test};
 use puzzle::workbook::Workbook;
 use std::fs;
 use std::path::Path;
@@ -199,7 +200,184 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
         "endless-loop",
     ),
     ("sleeps", "right(x, y, n); sleep(1000);", "endless-loop"),
+    // What the child is, knows and inherits.
+    (
+        "reads its own memory as a file",
+        "if (open(\"/proc/self/mem\", O_RDWR) < 0 && open(\"/proc/thread-self/mem\", O_RDONLY) < 0) throw std::runtime_error(\"shut\");",
+        "exception",
+    ),
+    (
+        "reads environments and command lines",
+        "char p[64]; bool open = false; for (int pid : {getpid(), getppid(), 1}) for (const char* f : {\"environ\", \"cmdline\", \"maps\", \"status\", \"cwd/class.toml\", \"root/etc/passwd\"}) \
+         { sprintf(p, \"/proc/%d/%s\", pid, f); open |= fopen(p, \"r\") != nullptr; } if (!open && !opendir(\"/proc\")) throw std::runtime_error(\"shut\");",
+        "exception",
+    ),
+    (
+        "has an environment",
+        "extern char** environ; if (!environ || !*environ) right(x, y, n);",
+        "pass",
+    ),
+    (
+        "finds a way through its own folder",
+        "bool open = !symlink(\"/etc/passwd\", \"s\") && fopen(\"s\", \"r\"); open |= !link(SPEC, \"hard\"); open |= !rename(\"../scratch\", \"../other\"); \
+         open |= !chdir(\"/etc\") && fopen(\"passwd\", \"r\"); open |= fopen(\"../job.json\", \"w\") || fopen(\"../memory\", \"w\"); if (!open) throw std::runtime_error(\"shut\");",
+        "exception",
+    ),
+    (
+        "tells of an open sandbox",
+        "for (int d = 3; d < 64; d++) if (write(d, \"{\\\"Open\\\":\\\"\\\\u001b[2J9 of 9 tests passed\\\"}\\n\", 45) < 0) continue; right(x, y, n);",
+        "fail",
+    ),
+    (
+        "inflates what it inherited",
+        "for (int d = 3; d < 64; d++) if (ftruncate(d, 250 << 20) < 0) continue; _exit(0);",
+        "fail",
+    ),
+    (
+        "puts its own files in the place of what it inherited",
+        "int f = open(\"f\", O_CREAT | O_RDWR, 0600); for (int d = 3; d < 64; d++) if (d != f) dup2(f, d); right(x, y, n);",
+        "exit",
+    ),
+    ("shuts its connections down", "for (int d = 0; d < 64; d++) shutdown(d, SHUT_RDWR);", "fail"),
+    (
+        "sends descriptors to its device",
+        "char c[4] = {}, a[CMSG_SPACE(sizeof(int))] = {}; iovec v{c, 4}; msghdr m{}; m.msg_iov = &v; m.msg_iovlen = 1; m.msg_control = a; m.msg_controllen = sizeof a; \
+         cmsghdr* h = CMSG_FIRSTHDR(&m); h->cmsg_level = SOL_SOCKET; h->cmsg_type = SCM_RIGHTS; h->cmsg_len = CMSG_LEN(sizeof(int)); *(int*)CMSG_DATA(h) = 1; \
+         for (int d = 0; d < 64; d++) for (int i = 0; i < 99; i++) if (sendmsg(d, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) break; _exit(0);",
+        "fail",
+    ),
+    // Processes, signals and time.
+    ("stops its parent", "kill(getppid(), SIGSTOP);", "forbidden-call"),
+    ("stops its group", "kill(0, SIGSTOP);", "forbidden-call"),
+    (
+        "stops a thread of its parent",
+        "syscall(SYS_tgkill, getppid(), getppid(), SIGSTOP);",
+        "forbidden-call",
+    ),
+    (
+        "spawns a program",
+        "pid_t p; char* a[] = {(char*)\"true\", nullptr}; posix_spawn(&p, \"/bin/true\", nullptr, nullptr, a, a);",
+        "forbidden-call",
+    ),
+    (
+        "runs itself with another library in front",
+        "setenv(\"LD_PRELOAD\", \"./evil.so\", 1); execl(\"/proc/self/exe\", \"grader\", nullptr);",
+        "forbidden-call",
+    ),
+    ("asks for what a page fault waits for", "syscall(SYS_userfaultfd, 0);", "forbidden-call"),
+    (
+        "asks for a ring of requests",
+        "char p[256] = {}; syscall(SYS_io_uring_setup, 4, p);",
+        "forbidden-call",
+    ),
+    (
+        "enters the kernel as 32-bit programs do",
+        "int r = 20; asm volatile(\"int $0x80\" : \"+a\"(r) : : \"memory\"); if (r > 0) right(x, y, n);",
+        "forbidden-call",
+    ),
+    (
+        "outlives its parent, may be traced, and is somebody else",
+        "bool open = !prctl(PR_SET_PDEATHSIG, 0) || !prctl(PR_SET_PTRACER, -1L) || !prctl(PR_SET_DUMPABLE, 1) || !prctl(PR_SET_SECCOMP, 0) || !setuid(0) || !setgid(0) || !setpriority(PRIO_PROCESS, 0, -20); \
+         sched_param s{1}; timespec t{0, 0}; open |= !sched_setscheduler(0, SCHED_FIFO, &s) || !clock_settime(CLOCK_REALTIME, &t); if (!open) right(x, y, n);",
+        "pass",
+    ),
+    (
+        "asks for more of what nobody needs",
+        "bool open = false; for (long call : {SYS_io_uring_enter, SYS_io_uring_register, SYS_inotify_init1, SYS_mq_open, SYS_msgget, SYS_semget, SYS_shmget, SYS_mknodat, SYS_fchmod, SYS_fchown, \
+         SYS_setxattr, SYS_capset, SYS_seccomp, SYS_landlock_create_ruleset, SYS_quotactl, SYS_swapon, SYS_adjtimex, SYS_sethostname, SYS_ioprio_set, SYS_kcmp, SYS_move_pages, SYS_mbind, \
+         SYS_name_to_handle_at, SYS_fsopen, SYS_move_mount, SYS_memfd_secret, SYS_pkey_alloc, SYS_vmsplice, SYS_splice, SYS_tee, SYS_modify_ldt, SYS_uselib, SYS_request_key}) \
+         open |= syscall(call, 0L, 0L, 0L) >= 0 || errno != EPERM; if (!open) right(x, y, n);",
+        "pass",
+    ),
+    ("sets an alarm", "alarm(1); for (;;) pause();", "crash"),
+    (
+        "blocks all signals and computes",
+        "sigset_t s; sigfillset(&s); sigprocmask(SIG_BLOCK, &s, nullptr); for (volatile int i = 0;; i++);",
+        "endless-loop",
+    ),
+    ("ends its first thread alone", "right(x, y, n); pthread_exit(nullptr);", "fail"),
+    (
+        "leaves a thread that computes",
+        "right(x, y, n); std::thread([] { for (volatile int i = 0;; i++); }).detach();",
+        "pass",
+    ),
+    ("ends quickly", "right(x, y, n); quick_exit(0);", "exit"),
+    (
+        "computes in many threads",
+        "for (int i = 0; i < 40; i++) std::thread([] { for (volatile int i = 0;; i++); }).detach(); for (;;) pause();",
+        "endless-loop",
+    ),
+    (
+        "starts threads without end",
+        "for (;;) std::thread([] { for (;;) pause(); }).detach();",
+        "fail",
+    ),
+    (
+        "makes folders in folders",
+        "for (int i = 0; i < 3000; i++) if (mkdir(\"d\", 0700) || chdir(\"d\")) break; right(x, y, n);",
+        "pass",
+    ),
+    (
+        "opens what it may until no more opens",
+        "while (open(\"f\", O_CREAT | O_RDWR, 0600) >= 0); right(x, y, n);",
+        "pass",
+    ),
+    (
+        "reserves a terabyte of memory",
+        "void* p = mmap(nullptr, 1L << 40, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0); if (p == MAP_FAILED) right(x, y, n);",
+        "pass",
+    ),
+    (
+        "locks a file of the system",
+        "int d = open(\"/lib/x86_64-linux-gnu/libc.so.6\", O_RDONLY); flock(d, LOCK_EX); right(x, y, n);",
+        "pass",
+    ),
+    (
+        "prints from a kernel without end",
+        "flood<<<1, 32>>>(); cudaDeviceSynchronize(); right(x, y, n);",
+        "fail",
+    ),
     ("stops itself", "right(x, y, n); raise(SIGSTOP);", "endless-loop"),
+    // Before it is called.
+    ("does what it can while it is loaded", "if (!early) right(x, y, n);", "pass"),
+    (
+        "raises its limits from where a pointer looks like null",
+        "auto* all = (rlimit*)mmap((void*)(1L << 32), 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0); \
+         getrlimit(RLIMIT_CPU, all); all->rlim_cur = all->rlim_max; if (all == (void*)(1L << 32) && syscall(SYS_prlimit64, 0, RLIMIT_CPU, all, 0)) throw 7; right(x, y, n);",
+        "forbidden-call",
+    ),
+    (
+        "fills the disk below the longest path",
+        "static char b[1 << 20]; std::string d(200, 'd'); for (int i = 0; i < 30; i++) if (mkdir(d.c_str(), 0700) || chdir(d.c_str())) return; \
+         for (int i = 0; i < 900; i++) { int d = open(std::to_string(i / 90).c_str(), O_CREAT | O_APPEND | O_RDWR, 0600); if (write(d, b, 1 << 20) < 0) break; close(d); } sleep(9);",
+        "out-of-disk",
+    ),
+    (
+        "fills the disk in a folder that nobody may list",
+        "static char b[1 << 20]; mkdir(\"d\", 0300); if (chdir(\"d\")) return; \
+         for (int i = 0; i < 900; i++) { int d = open(std::to_string(i / 90).c_str(), O_CREAT | O_APPEND | O_RDWR, 0600); if (write(d, b, 1 << 20) < 0) break; close(d); } sleep(9);",
+        "out-of-disk",
+    ),
+    (
+        "opens what it inherited a second time",
+        "bool open_ = false; char p[64]; for (int d = 3; d < 64; d++) { sprintf(p, \"/proc/self/fd/%d\", d); open_ |= open(p, O_RDWR | O_TRUNC) >= 0 || open(p, O_WRONLY | O_APPEND) >= 0; } if (!open_) right(x, y, n);",
+        "pass",
+    ),
+    (
+        "catches what ends it",
+        "struct sigaction a{}; a.sa_handler = [](int) {}; sigaction(SIGSYS, &a, nullptr); fork(); right(x, y, n);",
+        "forbidden-call",
+    ),
+    (
+        "forks as others start threads",
+        "syscall(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0); right(x, y, n);",
+        "forbidden-call",
+    ),
+    (
+        "throws a page of control characters",
+        "throw std::runtime_error(\"\\033[2J\\033]0;9 of 9 tests passed\\a\" + std::string(1 << 20, '\\n'));",
+        "exception",
+    ),
 ];
 
 const SPEC: &str = r#"
@@ -244,6 +422,12 @@ fn source(spec: &Path) -> String {
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
+#include <sys/uio.h>
 #include <thread>
 #include <unistd.h>
 #define SPEC \"{spec}\"
@@ -251,7 +435,11 @@ __global__ void empty() {{}}
 __global__ void forever() {{ for (volatile int i = 0; i >= 0; i = 1 - i); }}
 __global__ void slow() {{ for (volatile int i = 0; i < 1000000; i++); }}
 __global__ void poke(int* p) {{ *p = 1; }}
+__global__ void flood() {{ for (;;) printf(\"all is well\\n\"); }}
 __global__ void hello() {{ printf(\"hello from the device\\n\"); }}
+static bool look() {{ return fopen(\"/etc/passwd\", \"r\") || fopen(SPEC, \"r\") || opendir(\"/proc/self\"); }}
+static bool early = look();
+__attribute__((constructor(101))) static void first() {{ early |= look(); }}
 static void right(const float* x, float* y, int n) {{ for (int i = 0; i < n; i++) y[i] = 2 * x[i]; }}
 static void wreck() {{ for (;;) puts(\"the end\"); }}
 static float deep(int n) {{ volatile float f[10000]; f[n] = 1; return n < 0 ? 0 : deep(n + 1 - 1) + f[n]; }}
@@ -265,31 +453,48 @@ void twice(const float* x, float* y, int n)
     )
 }
 
-fn verdicts() -> Vec<TestVerdict> {
-    device::own_program::set(env!("CARGO_BIN_EXE_grader"));
+/// A workbook of one puzzle with these tests, whose stub may know where its spec is.
+fn workbook(tests: &str, stub: impl Fn(&Path) -> String) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let puzzles = dir.path().join("puzzles");
     fs::create_dir(&puzzles).unwrap();
     fs::create_dir(dir.path().join("solutions")).unwrap();
     let path = puzzles.join("01_twice.toml");
+    fs::write(&path, format!("{SPEC}{tests}")).unwrap();
+    fs::write(puzzles.join("01_twice.cu"), stub(&path)).unwrap();
+    dir
+}
+
+/// The puzzle of [`workbook`], and its stub compiled.
+fn compiled(dir: &Path) -> (Spec, Result<Program, Failure>) {
+    let workbook = Workbook::open(dir).unwrap();
+    let puzzle = workbook.puzzle(1).unwrap();
+    let spec =
+        oracle::load(&puzzle.spec, &puzzle.spec).map_err(|failure| failure.render(false)).unwrap();
+    let toolchain =
+        Toolchain::locate(&Env::current(), None).map_err(|failure| failure.render(false)).unwrap();
+    let program = grade::compile(&toolchain, &workbook, &spec, &puzzle.stub, None);
+    (spec, program)
+}
+
+fn verdicts() -> Vec<TestVerdict> {
+    device::own_program::set(env!("CARGO_BIN_EXE_grader"));
     let tests = (0..PROGRAMS.len()).map(|i| {
         format!("[[test]]\nname = \"t{i}\"\ndims = {{ n = 3 }}\ndata = {{ x = [{i}, 5, 7] }}\n")
     });
-    fs::write(&path, format!("{SPEC}{}", tests.collect::<String>())).unwrap();
-    fs::write(puzzles.join("01_twice.cu"), source(&path)).unwrap();
-    let workbook = Workbook::open(dir.path()).unwrap();
-    let puzzle = workbook.puzzle(1).unwrap();
-    let fine = |f: diagnostic::Failure| f.render(false);
-    let spec = oracle::load(&puzzle.spec, &puzzle.spec).map_err(fine).unwrap();
-    let toolchain = Toolchain::locate(&Env::current(), None).map_err(fine).unwrap();
-    let program =
-        grade::compile(&toolchain, &workbook, &spec, &puzzle.stub, None).map_err(fine).unwrap();
+    let dir = workbook(&tests.collect::<String>(), source);
+    let (spec, program) = compiled(dir.path());
+    let program = program.map_err(|failure| failure.render(false)).unwrap();
     let tests: Vec<&Test> = spec.tests.iter().collect();
-    let cases = grade::cases(&spec, &tests, 1).map_err(fine).unwrap();
+    let cases = grade::cases(&spec, &tests, 1).map_err(|failure| failure.render(false)).unwrap();
     // Each on a machine of its own, for all of them would use up the time of one submission.
     let verdict = |case| {
-        let machine = Machine::new(&program, None).map_err(fine).unwrap();
-        grade::judge_case(&machine, &program, case).map_err(fine).unwrap().1
+        let machine =
+            Machine::new(&program, None).map_err(|failure| failure.render(false)).unwrap();
+        grade::judge_case(&machine, &program, case, Detail::Full)
+            .map_err(|failure| failure.render(false))
+            .unwrap()
+            .1
     };
     cases.iter().map(verdict).collect()
 }
@@ -323,4 +528,20 @@ fn no_trick_gets_a_pass_and_none_gets_out() {
     assert!(!Path::new("/tmp/gp_hostile").exists());
     let folder = verdict("tells where it is").printed.trim();
     assert!(folder.starts_with('/') && !Path::new(folder).exists(), "{folder}");
+}
+
+/// What inline assembly of host code asks the assembler for.
+#[test]
+fn the_assembler_reads_no_other_files() {
+    let test = "[[test]]\nname = \"t\"\ndims = { n = 3 }\ndata = { x = [1, 5, 7] }\n";
+    for attack in [".incbin", ".include"] {
+        let dir = workbook(test, |spec| {
+            let twice = "void twice(const float*, float*, int) {}";
+            format!("asm(\"{attack} \\\"{}\\\"\");\n{twice}\n", spec.display())
+        });
+        let failure = compiled(dir.path()).1.unwrap_err();
+        let said = failure.render(false);
+        assert_eq!(failure.kind, FailureKind::Kernel, "{said}");
+        assert!(said.contains("01_twice.toml") && !said.contains("forward"), "{said}");
+    }
 }

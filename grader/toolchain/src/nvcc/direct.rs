@@ -21,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -58,6 +59,16 @@ struct Recipe {
     macros: [String; 2],
     /// The parts of the paths of the headers: a file of such a name beside the source might be taken for one of them.
     names: BTreeSet<String>,
+}
+
+/// What an attempt to make a recipe gave.
+enum Attempt {
+    /// The recipe, and the text of the headers.
+    Made(Box<Recipe>, Vec<u8>),
+    /// All programs did their work, and it is not this way: so it will be the next time.
+    NotThisWay,
+    /// Something failed, which may pass: a program was killed or had no memory, a disk was full.
+    Failed,
 }
 
 /// Runs what nvcc would run with these arguments to make PTX. `None` if nvcc itself must do it.
@@ -156,25 +167,39 @@ fn kept(
         .chain(arguments_anywhere)
         .collect();
     let key = |kind| Key::of(kind, parts.iter().map(Vec::as_slice));
-    let (recipe_key, headers_key) = (key("recipe"), key("preprocessed headers"));
-    if let Some(recipe) = nvcc.cache.get(&recipe_key) {
-        let recipe: Option<Recipe> = serde_json::from_slice(&recipe).unwrap_or_default();
-        return Ok(recipe.and_then(|recipe| Some((recipe, nvcc.cache.get(&headers_key)?))));
+    let (recipe_key, headers_key) = (key("recipe of commands"), key("preprocessed headers"));
+    let recipe = nvcc.cache.get(&recipe_key);
+    match recipe.and_then(|recipe| serde_json::from_slice::<Option<Recipe>>(&recipe).ok()) {
+        Some(None) => return Ok(None),
+        Some(Some(recipe)) => {
+            if let Some(headers) = nvcc.cache.get(&headers_key) {
+                return Ok(Some((recipe, headers)));
+            }
+        }
+        None => {}
     }
-    let made = make(nvcc, arguments)?;
-    // A cache that cannot be written costs time only. That there is no recipe is worth keeping, too.
-    let recipe = made.as_ref().map(|(recipe, _)| recipe);
-    if let Some((_, headers)) = &made {
-        let _ = nvcc.cache.put(&headers_key, headers);
+    // A cache that cannot be written costs time only.
+    let keep = |recipe: Option<&Recipe>| {
+        let _ = nvcc.cache.put(&recipe_key, &serde_json::to_vec(&recipe).unwrap_or_default());
+    };
+    match make(nvcc, arguments)? {
+        Attempt::Made(recipe, headers) => {
+            let _ = nvcc.cache.put(&headers_key, &headers);
+            keep(Some(&recipe));
+            Ok(Some((*recipe, headers)))
+        }
+        Attempt::NotThisWay => {
+            keep(None);
+            Ok(None)
+        }
+        Attempt::Failed => Ok(None),
     }
-    let _ = nvcc.cache.put(&recipe_key, &serde_json::to_vec(&recipe).unwrap_or_default());
-    Ok(made)
 }
 
 /// Asks nvcc for its commands, and the preprocessor for the headers, in a folder without any file of the user's.
-fn make(nvcc: &NvccFrontEnd, arguments: &[OsString]) -> Result<Option<(Recipe, Vec<u8>)>, Failure> {
+fn make(nvcc: &NvccFrontEnd, arguments: &[OsString]) -> Result<Attempt, Failure> {
     let scratch = scratch()?;
-    let Ok(folder) = scratch.path().canonicalize() else { return Ok(None) };
+    let Ok(folder) = scratch.path().canonicalize() else { return Ok(Attempt::Failed) };
     let source = folder.join(Stage::source());
     let write_source = || {
         fs::create_dir_all(source.parent().unwrap_or(&folder))?;
@@ -184,38 +209,50 @@ fn make(nvcc: &NvccFrontEnd, arguments: &[OsString]) -> Result<Option<(Recipe, V
     let place = Place { scratch: &folder, readable: None };
     let dry = ["--dryrun", "--keep"].map(OsString::from);
     let answer = nvcc.run(place, &[&dry, arguments].concat())?;
+    if !answer.success() {
+        return Ok(Attempt::Failed);
+    }
     let there = arguments.last().and_then(|output| Path::new(output).parent());
-    let commands = answer.success().then(|| Commands::read(&answer.stderr_text(), &folder, there?));
-    let Some(commands) = commands.flatten() else { return Ok(None) };
-    let run = |options: &str| -> Result<Option<Vec<u8>>, Failure> {
+    let commands = there.and_then(|there| Commands::read(&answer.stderr_text(), &folder, there));
+    let Some(commands) = commands else { return Ok(Attempt::NotThisWay) };
+    let mut silent = true;
+    // `None` if the preprocessor failed.
+    let mut run = |options: &str| -> Result<Option<Vec<u8>>, Failure> {
         let mut shell = nvcc.env.command("/bin/sh");
         shell.args(["-c", &format!("exec {} {options}", commands.preprocess)]);
         shell.envs(commands.variables.iter().cloned());
         let done = nvcc.run_command(shell, Instant::now(), place, &|| false)?;
-        let text = fs::read(folder.join(&commands.preprocessed)).ok();
-        Ok(text.filter(|_| done.success() && done.stderr.is_empty()))
+        silent &= done.stderr.is_empty();
+        Ok(fs::read(folder.join(&commands.preprocessed)).ok().filter(|_| done.success()))
     };
     let includes = &commands.includes;
     let (Some(mut headers), Some(definitions), Some(before)) =
         (run(includes)?, run(&format!("{includes} -dD"))?, run("-dM")?)
     else {
-        return Ok(None);
+        return Ok(Attempt::Failed);
     };
-    let Some(end) = start_of_source(&headers) else { return Ok(None) };
+    if !silent {
+        return Ok(Attempt::NotThisWay);
+    }
+    let Some(end) = start_of_source(&headers) else { return Ok(Attempt::NotThisWay) };
     headers.truncate(end);
     let files = files(&String::from_utf8_lossy(&headers));
-    let is_stateful = |file: &PathBuf| {
-        let text = fs::read(file).unwrap_or_default();
-        STATEFUL.iter().any(|word| text.windows(word.len()).any(|window| window == *word))
-    };
-    if files.iter().any(is_stateful) {
-        return Ok(None);
+    for file in &files {
+        let text = match fs::read(file) {
+            Ok(text) => text,
+            Err(e) if e.kind() == ErrorKind::IsADirectory => continue,
+            Err(_) => return Ok(Attempt::Failed),
+        };
+        let has = |word: &[u8]| text.windows(word.len()).any(|window| window == word);
+        if STATEFUL.iter().any(|word| has(word)) {
+            return Ok(Attempt::NotThisWay);
+        }
     }
     let parts = files.iter().flat_map(|file| file.iter().filter_map(OsStr::to_str));
     let names = parts.map(str::to_owned).collect();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let macros = macros(&text(&before), &text(&definitions));
-    Ok(Some((Recipe { commands, macros, names }, headers)))
+    Ok(Attempt::Made(Box::new(Recipe { commands, macros, names }), headers))
 }
 
 /// The files that the preprocessor's lines name.

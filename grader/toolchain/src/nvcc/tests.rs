@@ -209,3 +209,19 @@ fn what_cannot_be_followed_is_not_identified() {
     other.nvcc.path = PathBuf::from("/usr/bin/env");
     assert_ne!(other.identity(), Some(plain));
 }
+
+#[test]
+fn what_the_assembler_says_is_named_without_its_file() {
+    let said =
+        "/tmp/x/cc1.s: Assembler messages:\n/tmp/x/cc1.s:7: Error: file not found: /etc/passwd\n";
+    let done = Finished {
+        ending: Termination::Code(1),
+        stdout: Vec::new(),
+        stderr: said.into(),
+        truncated: false,
+        time: Duration::ZERO,
+    };
+    let failure = unable(&done).render(false);
+    assert!(failure.contains("it says: file not found: /etc/passwd"), "{failure}");
+    assert!(!failure.contains("cc1.s"), "{failure}");
+}

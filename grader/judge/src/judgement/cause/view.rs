@@ -14,7 +14,7 @@ pub(crate) struct View<'a> {
     pub wrong: &'a [bool],
     /// What the tensor held before, if it is changed in place.
     pub start: Option<&'a [f64]>,
-    /// Threads of a block of the launch that computes it; 0 if unknown.
+    /// Threads of a block of the launch that computes it; 0 if unknown, or if they have several coordinates.
     pub block: usize,
     pub dims: &'a Dims,
     /// Inputs with one axis, by name.

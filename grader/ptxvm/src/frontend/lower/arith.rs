@@ -1,6 +1,7 @@
 //! Integer instructions that take several lane operations, and logic on predicates.
 
-use super::body::{Body, Register, Result};
+use super::Body;
+use super::body::{Register, Result};
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{PRR, Q2, R1, R2, R3, R4};

@@ -1,12 +1,13 @@
 //! Lowers the statements of one function.
 
+use super::Body;
 use std::collections::HashMap;
 
 use super::builder::{Callee, KernelBuilder};
 use super::callgraph;
 use super::cfg::Cfg;
 use super::labels::Labels;
-use super::poison::{self, PoisonTolerance};
+use super::poison;
 use super::postdom;
 use super::strength::marks;
 use crate::error::LoadError;
@@ -15,7 +16,7 @@ use crate::frontend::syntax::ast::{Function, Registers, Statement, VarSpace, Var
 use crate::isa::class::Class;
 use crate::isa::ir::alu::{R1, R2};
 use crate::isa::ir::{Alu, Instr, Op};
-use crate::isa::names::{Guard, Marks, NO_PC, Pc, Pred, Reg32, Reg64};
+use crate::isa::names::{Guard, NO_PC, Pc, Pred, Reg32, Reg64};
 use crate::isa::ordering::Ordering;
 use crate::isa::types::Type;
 
@@ -55,38 +56,6 @@ pub(crate) struct Scope<'a> {
     /// The same of `.b128`.
     pub wide_families: Vec<(&'a str, u64)>,
     pub variables: HashMap<&'a str, VariableLocation>,
-}
-
-/// A function under construction. Branch targets are indices of `code` until the end.
-pub(crate) struct Body<'b, 'c, 'f, 'a> {
-    pub builder: &'b mut KernelBuilder<'c, 'f, 'a>,
-    pub scopes: Vec<Scope<'a>>,
-    code: Vec<Instr>,
-    places: Vec<u32>,
-    /// For each instruction its line of the PTX.
-    pub(super) ptx_lines: Vec<u32>,
-    pub(super) labels: Labels<'a>,
-    /// Branches to labels: instruction, braces around it, label, line.
-    jumps: Vec<(usize, usize, &'a str, usize)>,
-    calls: Vec<(usize, &'a str)>,
-    orderings: Vec<(usize, Ordering)>,
-    /// Whether it is a kernel: where a function returns, a kernel ends its lanes.
-    pub is_entry: bool,
-    /// The function's frame, if it may have several activations in a thread.
-    pub frame: Option<u32>,
-    /// The functions that each list of call targets names.
-    pub targets: HashMap<&'a str, Vec<&'f Function<'a>>>,
-    pub line: usize,
-    place: u32,
-    /// Whether the current instruction only moves a value, and how.
-    pub poison: Option<PoisonTolerance>,
-    /// What the current access means to other threads, if that is not said by its modifiers alone.
-    pub marks: Option<Marks>,
-    /// Number of the file that the code comes from, before inlining.
-    file: u32,
-    guard: Option<Guard>,
-    /// The class of the current instruction, until one of its operations has counted.
-    class: Option<Class>,
 }
 
 impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {

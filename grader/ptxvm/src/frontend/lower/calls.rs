@@ -1,6 +1,7 @@
 //! Calls: by name, through pointers, and of the functions of the CUDA runtime.
 
-use super::body::{Body, Result, VariableLocation};
+use super::Body;
+use super::body::{Result, VariableLocation};
 use super::callgraph::Call;
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;

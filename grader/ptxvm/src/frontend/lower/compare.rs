@@ -1,6 +1,7 @@
 //! `setp`, `set`, `selp`, `slct`.
 
-use super::body::{Body, Result};
+use super::Body;
+use super::body::Result;
 use super::modifiers::Modifiers;
 use super::poison::PoisonTolerance;
 use crate::frontend::syntax::ast::Operand;

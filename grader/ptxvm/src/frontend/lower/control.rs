@@ -1,6 +1,7 @@
 //! Branches, calls, barriers and what ends a thread.
 
-use super::body::{Body, Result};
+use super::Body;
+use super::body::Result;
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::Q1;

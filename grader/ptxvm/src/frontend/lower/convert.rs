@@ -1,6 +1,7 @@
 //! Lowers `cvt`, the conversions between types.
 
-use super::body::{Body, Register, Result};
+use super::Body;
+use super::body::{Register, Result};
 use super::float::take_mode;
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;

@@ -1,6 +1,7 @@
 //! `cp.async` and what waits for it (PTX ISA 9.7.9.25.3).
 
-use super::body::{Body, Result};
+use super::Body;
+use super::body::Result;
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::{CopyAsync, Op};

@@ -1,6 +1,7 @@
 //! Lowers one instruction as its row in the table says.
 
-use super::body::{Body, Result};
+use super::Body;
+use super::body::Result;
 use super::modifiers::Modifiers;
 use super::refuse;
 use super::table::{self, Guarded, Lowering, Row};

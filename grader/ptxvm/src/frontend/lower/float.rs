@@ -1,6 +1,7 @@
 //! `min` and `max` of floats in their rare forms, and arithmetic with a rounding direction.
 
-use super::body::{Body, Result};
+use super::Body;
+use super::body::Result;
 use super::lanes::flush_of;
 use super::modifiers::Modifiers;
 use super::table;

@@ -1,6 +1,7 @@
 //! Lowers one kernel: its own code, then that of every function that it calls.
 
-use super::body::{Body, Result};
+use super::Body;
+use super::body::Result;
 use super::builder::KernelBuilder;
 use super::context::Context;
 use crate::error::LoadError;

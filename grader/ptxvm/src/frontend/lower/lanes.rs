@@ -1,6 +1,7 @@
 //! Instructions that are one lane operation: the table says which, and what its operands are.
 
-use super::body::{Body, Result};
+use super::Body;
+use super::body::Result;
 use super::modifiers::Modifiers;
 use super::spelling::Spelling;
 use crate::frontend::syntax::ast::Operand;

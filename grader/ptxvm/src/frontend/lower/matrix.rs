@@ -1,6 +1,7 @@
 //! `wmma`, `mma.sync`, `ldmatrix`, `stmatrix`, `movmatrix` (PTX ISA 9.7.14).
 
-use super::body::{Body, Result};
+use super::Body;
+use super::body::Result;
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::Op;

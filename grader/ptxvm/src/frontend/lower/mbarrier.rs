@@ -1,6 +1,7 @@
 //! `mbarrier` and `cp.async.mbarrier.arrive` (PTX ISA 9.7.13.15).
 
-use super::body::{Body, Result};
+use super::Body;
+use super::body::Result;
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{R2, RQ};

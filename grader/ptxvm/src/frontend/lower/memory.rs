@@ -1,6 +1,7 @@
 //! `ld`, `st`, `atom`, `red`.
 
-use super::body::{Body, Register, Result, VariableLocation};
+use super::Body;
+use super::body::{Register, Result, VariableLocation};
 use super::modifiers::Modifiers;
 use super::poison::PoisonTolerance;
 use super::strength::STRONG;

@@ -38,12 +38,20 @@ mod video;
 mod warpops;
 mod wide;
 
+use self::body::Scope;
+use self::builder::KernelBuilder;
+use self::labels::Labels;
+use self::poison::PoisonTolerance;
 use std::collections::HashMap;
 
 use self::context::{Context, ModuleSymbol};
 use crate::error::LoadError;
 use crate::frontend::line_table::Files;
-use crate::frontend::syntax::ast::{File, InitValue, VarSpace, Variable};
+use crate::frontend::syntax::ast::{File, Function, InitValue, VarSpace, Variable};
+use crate::isa::class::Class;
+use crate::isa::ir::Instr;
+use crate::isa::names::{Guard, Marks};
+use crate::isa::ordering::Ordering;
 use crate::isa::types::Type;
 use crate::isa::window::code_address;
 use crate::memory::flat::Flat;
@@ -55,6 +63,38 @@ const MAX_GLOBAL: u64 = 1 << 30;
 
 /// Bytes of `.const` variables (PTX ISA 5.1.3).
 const MAX_CONST: u32 = 64 << 10;
+
+/// A function under construction. Branch targets are indices of `code` until the end.
+struct Body<'b, 'c, 'f, 'a> {
+    pub builder: &'b mut KernelBuilder<'c, 'f, 'a>,
+    pub scopes: Vec<Scope<'a>>,
+    code: Vec<Instr>,
+    places: Vec<u32>,
+    /// For each instruction its line of the PTX.
+    ptx_lines: Vec<u32>,
+    labels: Labels<'a>,
+    /// Branches to labels: instruction, braces around it, label, line.
+    jumps: Vec<(usize, usize, &'a str, usize)>,
+    calls: Vec<(usize, &'a str)>,
+    orderings: Vec<(usize, Ordering)>,
+    /// Whether it is a kernel: where a function returns, a kernel ends its lanes.
+    pub is_entry: bool,
+    /// The function's frame, if it may have several activations in a thread.
+    pub frame: Option<u32>,
+    /// The functions that each list of call targets names.
+    pub targets: HashMap<&'a str, Vec<&'f Function<'a>>>,
+    pub line: usize,
+    place: u32,
+    /// Whether the current instruction only moves a value, and how.
+    pub poison: Option<PoisonTolerance>,
+    /// What the current access means to other threads, if that is not said by its modifiers alone.
+    pub marks: Option<Marks>,
+    /// Number of the file that the code comes from, before inlining.
+    file: u32,
+    guard: Option<Guard>,
+    /// The class of the current instruction, until one of its operations has counted.
+    class: Option<Class>,
+}
 
 /// Lowers a whole file.
 pub fn lower(file: &File) -> Result<Module, LoadError> {

@@ -1,6 +1,7 @@
 //! `mov`, of scalars and between a register and a vector of its parts.
 
-use super::body::{Body, Register, Result};
+use super::Body;
+use super::body::{Register, Result};
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{Q1, QRR, R1, R2, RQ};

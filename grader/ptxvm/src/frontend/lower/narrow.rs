@@ -1,6 +1,7 @@
 //! Conversions to formats that are stored but not computed with, and `cvt.pack`.
 
-use super::body::{Body, Register, Result};
+use super::Body;
+use super::body::{Register, Result};
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{R1, R2};

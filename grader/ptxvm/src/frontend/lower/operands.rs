@@ -1,6 +1,7 @@
 //! Operands: registers, constants, special registers and addresses of variables.
 
-use super::body::{Body, Register, Result, Scope, VariableLocation};
+use super::Body;
+use super::body::{Register, Result, Scope, VariableLocation};
 use super::context::ModuleSymbol;
 use super::refuse;
 use crate::error::LoadError;

@@ -1,6 +1,7 @@
 //! Comparisons of pairs of 16-bit floats in a word.
 
-use super::body::{Body, Result};
+use super::Body;
+use super::body::Result;
 use super::compare::Comparison;
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;

@@ -1,6 +1,7 @@
 //! Pairs of `f32` in a register of 64 bits (PTX ISA 9.7.3, `add`, `sub`, `mul` and `fma` of `.f32x2`): each half by itself.
 
-use super::body::{Body, Result};
+use super::Body;
+use super::body::Result;
 use super::modifiers::Modifiers;
 use super::table;
 use crate::frontend::syntax::ast::Operand;

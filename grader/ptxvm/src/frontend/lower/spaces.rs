@@ -1,6 +1,7 @@
 //! Addresses and their spaces: `cvta`, `isspacep`.
 
-use super::body::{Body, Result};
+use super::Body;
+use super::body::Result;
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{PQQ, Q1, Q2, QQR};

@@ -1,6 +1,7 @@
 //! Keeps the names of a function that was compiled for a debugger.
 
-use super::body::{Body, Register, VariableLocation};
+use super::Body;
+use super::body::{Register, VariableLocation};
 use crate::isa::names::{Pc, Slot};
 use crate::program::symbols;
 

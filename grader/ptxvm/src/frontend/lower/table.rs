@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::body::{Body, Result};
+use super::Body;
+use super::body::Result;
 use super::memory::Access;
 use super::modifiers::Modifiers;
 use super::refuse;

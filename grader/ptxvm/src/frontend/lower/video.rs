@@ -1,6 +1,7 @@
 //! Scalar and SIMD video instructions.
 
-use super::body::{Body, Result};
+use super::Body;
+use super::body::Result;
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{R1, R2, R3, R4};

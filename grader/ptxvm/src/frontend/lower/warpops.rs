@@ -1,6 +1,7 @@
 //! Operations across the lanes of a warp.
 
-use super::body::{Body, Register, Result};
+use super::Body;
+use super::body::{Register, Result};
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{PRR, R1};

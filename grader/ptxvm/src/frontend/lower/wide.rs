@@ -1,6 +1,7 @@
 //! Words of 128 bits: a register is a pair of 64-bit ones, and only moves and plain accesses know it (PTX ISA 5.2.1).
 
-use super::body::{Body, Register, Result};
+use super::Body;
+use super::body::{Register, Result};
 use super::memory::Access;
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::{Operand, Registers};

@@ -1,10 +1,11 @@
 //! Statements and operands: the inside of a function.
 
+use super::Parser;
 use super::ast::{
     AddressBase, Instruction, Line, Operand, Position, Predicate, Registers, Statement, Variable,
 };
 use super::lexer::Kind;
-use super::parser::{MAX_DEPTH, Parser, Result};
+use super::parser::{MAX_DEPTH, Result};
 use crate::error::LoadError;
 use crate::isa::types::Type;
 

@@ -1,5 +1,6 @@
 //! Recursive descent from tokens to the syntax tree.
 
+use super::Parser;
 use super::ast::{File, Function, InitValue, VarSpace, Variable};
 use super::lexer::{Kind, Token, tokens};
 use crate::error::LoadError;
@@ -36,11 +37,6 @@ fn source_of(tokens: &[Token], line: usize) -> Option<SourceLoc> {
         tokens.get(at + 2).filter(|name| named && name.kind == Kind::Str)
     })?;
     Some(SourceLoc { file: name.text.into(), line: line?, column: column? })
-}
-
-pub(super) struct Parser<'t, 'a> {
-    tokens: &'t [Token<'a>],
-    pub(super) at: usize,
 }
 
 impl<'a> Parser<'_, 'a> {

@@ -10,7 +10,7 @@ use crate::finding::{AccessKind, Log};
 use crate::instruments::check::global::races::GlobalRaces;
 use crate::isa::window::Window;
 use crate::machine::monitor::{Event, Monitor, WordReads};
-use crate::memory::global::Memory;
+use crate::memory::Memory;
 
 /// Who touched a word: nobody yet, ...
 const NOBODY: u32 = 0;
@@ -125,7 +125,7 @@ impl Monitor for BlockConflicts<'_> {
 
     #[inline(always)]
     fn can_skip(&self, reads: &WordReads) -> bool {
-        reads.window != Window::Global || !reads.memory.is_written(reads.address)
+        reads.window != Window::Global || !reads.written
     }
 
     fn resume(&mut self, block: u64) {

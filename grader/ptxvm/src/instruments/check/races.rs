@@ -94,7 +94,7 @@ impl Monitor for Races {
         match reads.window {
             Window::Shared => self.shadow.are_redundant(reads),
             // A buffer that nobody writes has no races.
-            Window::Global => !reads.memory.is_written(reads.address),
+            Window::Global => !reads.written,
             _ => true,
         }
     }
@@ -258,6 +258,13 @@ impl Races {
             let thread = event.warp * 32 + lane as u32;
             current.access_id = access_id(lane);
             current.access.thread = thread;
+            current.value = stored.map(|values| values[lane]);
+            if event.size == 4
+                && has_words
+                && self.shadow.check_fast_path(address as usize / 4, &current)
+            {
+                continue;
+            }
             current.unchanged = event.unchanged >> lane & 1 == 1;
             let size = event.size.min(4);
             let mut found = None;

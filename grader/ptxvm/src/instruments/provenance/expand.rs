@@ -1,10 +1,10 @@
 //! From shared nodes to lists of products.
 
 use super::expansion::{Expansion, Factor, Product};
+use crate::instruments::provenance::Provenance;
 use crate::instruments::provenance::arena::raw;
 use crate::instruments::provenance::arena::{LocationId, Node, NodeId};
 use crate::instruments::provenance::number::Number;
-use crate::instruments::provenance::tracker::Provenance;
 use crate::memory::buffer::BufferId;
 
 /// Products and functions inside each other at most.

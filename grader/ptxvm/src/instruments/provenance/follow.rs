@@ -2,12 +2,12 @@
 
 use super::arena::raw;
 use crate::finding::{AccessKind, Log};
+use crate::instruments::provenance::Provenance;
 use crate::instruments::provenance::arena::{LocationId, Node, NodeId};
 use crate::instruments::provenance::cells::{LoadedValue, WriteOrigin};
 use crate::instruments::provenance::number::Number;
 use crate::instruments::provenance::registers::Expressions;
 use crate::instruments::provenance::rules::{Rule, rule};
-use crate::instruments::provenance::tracker::Provenance;
 use crate::instruments::provenance::tracker::local_address;
 use crate::isa::ir::{Alu, Atom, AtomOp, Op, System};
 use crate::isa::mbarrier::{Arrival, Operation};

@@ -1,9 +1,9 @@
 //! Follows arithmetic on 16-bit floats. Their registers hold bits, so their nodes say so; see [`raw`].
 
+use crate::instruments::provenance::Provenance;
 use crate::instruments::provenance::arena::raw;
 use crate::instruments::provenance::arena::{LocationId, Node, NodeId};
 use crate::instruments::provenance::rules::Half;
-use crate::instruments::provenance::tracker::Provenance;
 use crate::isa::names::Slot;
 use crate::machine::registers::Registers;
 

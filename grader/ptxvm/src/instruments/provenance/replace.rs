@@ -1,9 +1,9 @@
 //! Which value of a run, if another stood in its place, would give another result? "Value replacement" locates faults so
 //! (Jeffrey, Gupta and Gupta, ISSTA 2008).
 
+use super::Provenance;
 use super::arena::{Node, NodeId};
 use super::number::Number;
-use super::tracker::Provenance;
 use crate::memory::buffer::BufferId;
 use crate::source_loc::SourceLoc;
 use std::collections::HashMap;

@@ -21,13 +21,7 @@ const QUIET: u64 = 1 << 51;
 pub type AddProducts = fn([&FiniteMatrix; 3], (usize, usize), (usize, usize)) -> Sums;
 
 /// Sums in `f16` and `f32`.
-fn floats(
-    op: &Product,
-    a: &BitMatrix,
-    b: &BitMatrix,
-    c: &BitMatrix,
-    add_products: AddProducts,
-) -> BitMatrix {
+fn floats(op: &Product, [a, b, c]: [&BitMatrix; 3], add_products: AddProducts) -> BitMatrix {
     let (n, depth) = (op.shape.n, op.shape.k);
     // Machine code for `wmma` adds in `f32` unless both C and D are of `f16`, and takes `tf32` by fours.
     let halves = op.c.scalar == Scalar::F16 && op.d.scalar == Scalar::F16;
@@ -135,7 +129,7 @@ pub fn product(
             })
             .collect(),
         _ if matches!(op.a.scalar, Scalar::E4m3 | Scalar::E5m2) => product8::product(op, a, b, c),
-        _ => floats(op, a, b, c, add_products),
+        _ => floats(op, [a, b, c], add_products),
     }
 }
 

@@ -8,9 +8,9 @@ use crate::isa::ops::{float, half};
 use crate::isa::types::Type;
 use crate::isa::window::Window;
 use crate::lanes::lanes;
-use crate::machine::exec::state::Machine;
+use crate::machine::exec::Machine;
 use crate::machine::monitor::Monitor;
-use crate::memory::global::Memory;
+use crate::memory::Memory;
 use crate::memory::lane_memory::{LaneMemory, within_word};
 
 /// The new value of a word, from its old value and the operands.

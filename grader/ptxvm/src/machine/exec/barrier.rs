@@ -1,13 +1,14 @@
 //! Barriers of the block (`bar`), as one warp arrives at them.
 
-use super::state::{Machine, YieldReason};
+use super::Machine;
+use super::state::YieldReason;
 use crate::finding::BarrierDivergence;
 use crate::isa::ir::{Bar, BarReduce};
 use crate::isa::names::Pc;
 use crate::lanes::lanes;
 use crate::machine::monitor::Monitor;
+use crate::machine::warp::Warp;
 use crate::machine::warp::simt_stack::WarpStatus;
-use crate::machine::warp::state::Warp;
 
 impl<M: Monitor> Machine<'_, '_, M> {
     /// Arrives at a barrier of the block, which needs every live lane of the warp. Lanes that arrive without the others are

@@ -4,7 +4,7 @@ use crate::finding::{InvalidCall, StackOverflow};
 use crate::isa::ir::{EnterFrame, LeaveFrame};
 use crate::isa::names::{Pc, Reg64};
 use crate::lanes::lanes;
-use crate::machine::exec::state::Machine;
+use crate::machine::exec::Machine;
 use crate::machine::monitor::Monitor;
 use crate::machine::warp::call_stack::STACK;
 use crate::memory::lane_memory::LaneMemory;

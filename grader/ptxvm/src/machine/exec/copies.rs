@@ -7,7 +7,7 @@ use crate::isa::names::Pc;
 use crate::isa::window::Window;
 use crate::lanes::lanes;
 use crate::machine::async_copies::{Copies, Copy};
-use crate::machine::exec::state::Machine;
+use crate::machine::exec::Machine;
 use crate::machine::monitor::Monitor;
 use crate::memory::lane_memory::{Fault, LaneMemory};
 

@@ -3,7 +3,7 @@
 use crate::finding::InvalidFree;
 use crate::isa::names::Pc;
 use crate::lanes::lanes;
-use crate::machine::exec::state::Machine;
+use crate::machine::exec::Machine;
 use crate::machine::monitor::Monitor;
 
 impl<M: Monitor> Machine<'_, '_, M> {

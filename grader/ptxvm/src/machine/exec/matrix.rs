@@ -8,7 +8,7 @@ use crate::isa::ops::fused_sum::BitMatrix;
 use crate::isa::ops::product::product;
 use crate::isa::window::Window;
 use crate::lanes::lanes;
-use crate::machine::exec::state::Machine;
+use crate::machine::exec::Machine;
 use crate::machine::monitor::Monitor;
 use crate::machine::registers::Registers;
 use crate::memory::lane_memory::{Fault, LaneMemory};

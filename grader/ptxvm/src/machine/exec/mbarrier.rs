@@ -9,7 +9,7 @@ use crate::isa::window::Window;
 use crate::lanes::coordinates;
 use crate::lanes::lanes;
 use crate::machine::async_copies::Copy;
-use crate::machine::exec::state::Machine;
+use crate::machine::exec::Machine;
 use crate::machine::mbarriers::{AttachedCopy, MbarrierObject, SIZE};
 use crate::machine::monitor::{MbarrierEvent, Monitor};
 use crate::memory::lane_memory::{Fault, LaneMemory};

@@ -9,9 +9,10 @@ use crate::isa::names::{Address, Base, Elements, Pc, Slot};
 use crate::isa::window::Window;
 use crate::lanes::LaneIndices;
 use crate::lanes::lanes;
-use crate::machine::exec::state::Machine;
+use crate::machine::exec::Machine;
 use crate::machine::monitor::{Event, Monitor, WordReads};
 use crate::machine::registers::Registers;
+use crate::memory::buffer::Buffer;
 use crate::memory::lane_memory::{Fault, LaneMemory};
 
 /// Masks of the lanes whose access went wrong, by the kind of fault.
@@ -202,13 +203,15 @@ impl<M: Monitor> Machine<'_, '_, M> {
             return None;
         }
         let mut values = [0; 32];
-        let all_written = if let Some(buffer) = buffer {
-            buffer.gather(&words, mask, &mut values)
-        } else {
-            let all = self.state.shared.written(&words, mask)?;
-            (env.simd.gather)(all, &words, &mut values)
+        let exist = match buffer {
+            Some(buffer) => {
+                (env.simd.gather_global)(buffer.written(&words, mask)?, &words, &mut values)
+            }
+            None => {
+                (env.simd.gather)(self.state.shared.written(&words, mask)?, &words, &mut values)
+            }
         };
-        if !all_written {
+        if !exist {
             return None;
         }
         let reads = WordReads {
@@ -216,8 +219,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             words: &words,
             mask,
             warp: self.warp.index,
-            address: first,
-            memory: env.memory,
+            written: buffer.is_none_or(Buffer::is_written),
         };
         if self.state.monitor.can_skip(&reads) {
             (env.simd.blend)(self.warp.registers.r_mut(d), &values, mask);
@@ -441,7 +443,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
 
 #[inline(always)]
 fn store_words_global(
-    memory: &crate::memory::global::Memory,
+    memory: &crate::memory::Memory,
     mask: u32,
     addresses: &[u64; 32],
     values: &[u32; 32],

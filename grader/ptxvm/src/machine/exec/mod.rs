@@ -15,3 +15,13 @@ pub(crate) mod state;
 mod subwarp_scheduler;
 mod warp_sync;
 mod warpops;
+
+use self::state::{BlockState, Env};
+use crate::machine::warp::Warp;
+
+/// The executor of one warp.
+pub(crate) struct Machine<'m, 'e, M> {
+    pub env: &'m Env<'e>,
+    pub state: &'m mut BlockState<M>,
+    pub warp: &'m mut Warp,
+}

@@ -7,7 +7,7 @@ use crate::isa::ir::{PoisonCheckingChoice, PoisonPropagatingAccess};
 use crate::isa::names::Pc;
 use crate::isa::window::Window;
 use crate::lanes::lanes;
-use crate::machine::exec::state::Machine;
+use crate::machine::exec::Machine;
 use crate::machine::monitor::Monitor;
 use crate::machine::warp::poison::PoisonedRegister;
 

@@ -4,12 +4,14 @@ use crate::finding::Trap;
 use crate::isa::names::Pc;
 use crate::isa::window::Window;
 use crate::lanes::lanes;
-use crate::machine::exec::state::Machine;
+use crate::machine::exec::Machine;
 use crate::machine::monitor::Monitor;
 use crate::memory::lane_memory::LaneMemory;
 
 /// Once a block has printed so many bytes, it prints no more; the hardware's buffer is limited too.
 const MAX_PRINTED: usize = 1 << 16;
+/// What a call counts besides its bytes.
+const CALL: u64 = 16;
 /// Longest string that is read from memory.
 const MAX_STRING: u64 = 1 << 12;
 
@@ -27,8 +29,16 @@ struct Spec {
 }
 
 impl<M: Monitor> Machine<'_, '_, M> {
-    pub(super) fn printf(&mut self, mask: u32, format: u32, arguments: u32, result: Option<u32>) {
+    /// False if the block has printed more than it may: then it does not go on.
+    pub(super) fn printf(
+        &mut self,
+        mask: u32,
+        format: u32,
+        arguments: u32,
+        result: Option<u32>,
+    ) -> bool {
         for lane in lanes(mask) {
+            self.state.printing += CALL;
             if self.state.printed.len() >= MAX_PRINTED {
                 // As where the hardware's buffer cannot take the text.
                 if let Some(result) = result {
@@ -48,12 +58,19 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 count += 1;
                 value
             };
-            let text = expand(&format, next, |address| self.string(lane, address));
+            let mut read = format.len();
+            let text = expand(&format, next, |address| {
+                let text = self.string(lane, address);
+                read += text.len();
+                text
+            });
+            self.state.printing += (read + text.len()) as u64;
             self.state.printed.push_str(&text);
             if let Some(result) = result {
                 self.set_argument(lane, result, 4, count);
             }
         }
+        self.state.printing <= self.env.printed
     }
 
     /// Reads through a generic address; None if the address is invalid.
@@ -95,7 +112,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
 fn expand(
     format: &str,
     mut next: impl FnMut(u32) -> u64,
-    string: impl Fn(u64) -> String,
+    mut string: impl FnMut(u64) -> String,
 ) -> String {
     let mut text = String::new();
     let mut rest = format.chars().peekable();

@@ -1,6 +1,7 @@
 //! Runs one warp until it ends, waits or has used its time slice.
 
-use super::state::{BlockState, Machine, YieldReason};
+use super::Machine;
+use super::state::{BlockState, YieldReason};
 use crate::finding::{FindingKind, GridSync, Trap};
 use crate::isa::ir::{Op, System};
 use crate::isa::names::{NO_PC, Pc};
@@ -19,14 +20,14 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let mut pc = self.warp.current.pc;
         loop {
             let mask = self.warp.current.mask;
-            let mut reach = code;
+            let mut reach = env.threaded.as_slice();
             if steps {
                 if self.waits_for_all(pc) {
                     pc = self.warp.current.pc;
                     continue;
                 }
                 // Runs of arithmetic end where the code does.
-                reach = &code[..=pc as usize];
+                reach = &reach[..=pc as usize];
                 self.before(pc, mask);
             }
             let ran = (env.simd.run)(reach, pc as usize, &mut self.warp.registers, mask);
@@ -195,7 +196,13 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 }
                 &Op::System(System::Printf { format, arguments, result }) => {
                     self.probe_loses_track();
-                    self.printf(mask, format, arguments, result);
+                    if !self.printf(mask, format, arguments, result) {
+                        if !self.end_lanes(mask) {
+                            return YieldReason::Done;
+                        }
+                        pc = self.warp.current.pc;
+                        continue;
+                    }
                 }
                 &Op::System(System::Malloc { size, result }) => {
                     self.probe_loses_track();

@@ -1,5 +1,6 @@
 //! The state that the warps of a block share, and the executor of one warp.
 
+use super::Machine;
 use crate::finding::FindingKind;
 use crate::finding::Log;
 use crate::isa::names::Pc;
@@ -7,11 +8,11 @@ use crate::isa::names::{Guard, Slot};
 use crate::lanes::lanes;
 use crate::machine::async_copies::Copies;
 use crate::machine::mbarriers::Mbarriers;
+use crate::machine::simd::arith::ThreadedInstr;
 use crate::machine::simd::dispatch::Simd;
 use crate::machine::warp::spin_detector::PolledValue;
-use crate::machine::warp::state::Warp;
+use crate::memory::Memory;
 use crate::memory::flat::Flat;
-use crate::memory::global::Memory;
 use crate::program::code::Program;
 
 /// What all blocks of a launch share.
@@ -22,9 +23,15 @@ pub(crate) struct Env<'a> {
     pub params: &'a Flat,
     pub block_size: [u32; 3],
     pub budget: u64,
+    /// Instructions that the warps of a block may execute together.
+    pub block_budget: u64,
+    /// Bytes that a block may print, with a few for each call.
+    pub printed: u64,
     /// Address that `%envreg1` and `%envreg2` hold in a cooperative launch; 0 in any other.
     pub workspace: u64,
     pub simd: &'static Simd,
+    /// The arithmetic of the program, for `simd` to run.
+    pub threaded: Vec<ThreadedInstr>,
 }
 
 /// What the warps of a block share.
@@ -32,6 +39,8 @@ pub(crate) struct BlockState<M> {
     pub shared: Flat,
     pub log: Log,
     pub printed: String,
+    /// What the block has printed in bytes, read for it included, with a few for each call; also what is not kept.
+    pub printing: u64,
     pub monitor: M,
     pub coordinates: [u32; 3],
     pub lane_instructions: u64,
@@ -49,6 +58,7 @@ impl<M> BlockState<M> {
             shared: Flat::default(),
             log: Log::default(),
             printed: String::new(),
+            printing: 0,
             monitor,
             coordinates: [0; 3],
             lane_instructions: 0,
@@ -62,6 +72,7 @@ impl<M> BlockState<M> {
     pub fn begin(&mut self, coordinates: [u32; 3], shared: &Flat) {
         self.coordinates = coordinates;
         self.shared.reset_from(shared);
+        self.printing = 0;
         self.mbarriers.clear();
         self.copies.iter_mut().for_each(Copies::clear);
         self.polled.clear();
@@ -88,13 +99,6 @@ pub(crate) enum YieldReason {
 
 /// Instructions of a warp before another one runs, so that one warp can wait for what another writes.
 pub(crate) const SLICE: u64 = 1 << 14;
-
-/// The executor of one warp.
-pub(crate) struct Machine<'m, 'e, M> {
-    pub env: &'m Env<'e>,
-    pub state: &'m mut BlockState<M>,
-    pub warp: &'m mut Warp,
-}
 
 impl<M> Machine<'_, '_, M> {
     /// The active lanes of the running stack entry that the guard lets execute.

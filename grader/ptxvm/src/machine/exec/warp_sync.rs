@@ -8,7 +8,7 @@ use std::mem::discriminant;
 use crate::isa::ir::Op;
 use crate::isa::names::{Guard, Pc, Reg32, Slot};
 use crate::lanes::lanes;
-use crate::machine::exec::state::Machine;
+use crate::machine::exec::Machine;
 use crate::machine::monitor::Monitor;
 use crate::machine::warp::subwarp::{Subwarp, SubwarpState};
 

@@ -5,7 +5,7 @@ use crate::isa::ir::{Op, Redux, Vote};
 use crate::isa::names::{Pc, Reg32, Slot};
 use crate::isa::ops::shuffle::source_lane;
 use crate::lanes::lanes;
-use crate::machine::exec::state::Machine;
+use crate::machine::exec::Machine;
 use crate::machine::monitor::Monitor;
 
 fn reduce(op: Redux, a: u32, b: u32) -> u32 {

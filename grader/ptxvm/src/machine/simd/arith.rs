@@ -1,16 +1,15 @@
 //! Executes arithmetic: every instruction that touches registers alone.
+//!
+//! It is threaded code (Bell, "Threaded Code", 1973): each instruction holds the function that executes it, compiled for the
+//! instruction set of this processor, so that nothing is left to decode.
 
-use crate::isa::ir::{Alu, Carry, Instr, Logic, Op, alu};
-use crate::isa::names::{Pred, Reg32, Reg64};
+use crate::isa::ir::{Alu, Instr, Logic, MAX_OPERANDS, Op};
+use crate::isa::names::{Guard, Pred, Reg32, Reg64};
 use crate::isa::opcodes::with_lane_operations;
-use crate::isa::ops::cmp;
-use crate::isa::ops::float::{down, up, w32 as f32s, w64 as f64s, zero};
-use crate::isa::ops::half::{bf16, f16};
 use crate::isa::ops::int::{w32, w64};
-use crate::isa::ops::{approx, cvt, flush, half, int, narrow, sfu, video};
 use crate::lanes::{LaneArray, lanes};
 use crate::machine::registers::Registers;
-use crate::machine::simd::sets::{for_each_set, with_features};
+use crate::machine::simd::sets::for_each_set;
 
 /// What a run of arithmetic did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,10 +36,37 @@ pub(crate) const BIT: [u32; 32] = bits();
 
 /// The lanes of an instruction.
 #[derive(Clone, Copy)]
-struct ActiveLanes<'s> {
+pub(crate) struct ActiveLanes<'s> {
     mask: u32,
     /// All ones or zero for each lane.
     spread: &'s LaneArray<u32>,
+}
+
+/// Indices of the registers of an instruction, the destination first.
+type Operands = [u32; MAX_OPERANDS];
+
+/// Executes one instruction.
+type LaneFunction = fn(&mut Registers, ActiveLanes, &Operands);
+
+/// An instruction of threaded code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ThreadedInstr {
+    /// None: it is no arithmetic.
+    function: Option<LaneFunction>,
+    operands: Operands,
+    guard: Option<Guard>,
+    /// Whether it counts as an instruction of the program.
+    counts: bool,
+}
+
+impl ThreadedInstr {
+    fn new(instr: &Instr, function: Option<LaneFunction>) -> Self {
+        let operands = match &instr.op {
+            Op::Alu(alu) => operands(alu),
+            _ => Operands::default(),
+        };
+        Self { function, operands, guard: instr.guard, counts: instr.class.is_some() }
+    }
 }
 
 /// Without closures, which would not be compiled for the caller's instruction set.
@@ -103,60 +129,75 @@ fn write_q(registers: &mut Registers, active: ActiveLanes, d: Reg64, all: &[u64;
 
 /// One lane loop by destination file, speed and sources.
 macro_rules! lane_loop {
-    (Pred $speed:ident $registers:ident, $active:ident, $d:ident, $path:path, $($a:ident),*) => {{
-        let mut bits = LaneArray([0; 32]);
+    ($set:ident Pred $speed:ident $registers:ident, $active:ident, $d:ident, $path:path, $($a:ident),*) => {{
+        let mut holds = LaneArray([0; 32]);
         for lane in 0..32 {
-            bits.0[lane] = if $path($($a[lane]),*) { BIT[lane] } else { 0 };
+            holds.0[lane] = if $path($($a[lane]),*) { u32::MAX } else { 0 };
         }
-        let result = together(&bits);
-        $registers.set_p($d, $active.mask, result);
+        let result = movemask::$set(&holds);
+        $registers.set_p(Pred($d), $active.mask, result);
     }};
-    (Reg32 $speed:ident $registers:ident, $active:ident, $d:ident, $path:path, $($a:ident),*) => {{
-        let all = $speed!($active, $registers.r($d), |lane| $path($($a[lane]),*));
-        write_r($registers, $active, $d, &all);
+    ($set:ident Reg32 $speed:ident $registers:ident, $active:ident, $d:ident, $path:path, $($a:ident),*) => {{
+        let all = $speed!($active, $registers.r(Reg32($d)), |lane| $path($($a[lane]),*));
+        write_r($registers, $active, Reg32($d), &all);
     }};
-    (Reg64 $speed:ident $registers:ident, $active:ident, $d:ident, $path:path, $($a:ident),*) => {{
-        let all = $speed!($active, $registers.q($d), |lane| $path($($a[lane]),*));
-        write_q($registers, $active, $d, &all);
+    ($set:ident Reg64 $speed:ident $registers:ident, $active:ident, $d:ident, $path:path, $($a:ident),*) => {{
+        let all = $speed!($active, $registers.q(Reg64($d)), |lane| $path($($a[lane]),*));
+        write_q($registers, $active, Reg64($d), &all);
     }};
 }
 
 macro_rules! fetch {
     ($registers:ident, Reg32, $a:ident) => {
-        let $a = $registers.r($a);
+        let $a = $registers.r(Reg32($a));
     };
     ($registers:ident, Reg64, $a:ident) => {
-        let $a = $registers.q($a);
+        let $a = $registers.q(Reg64($a));
     };
 }
+
+/// The mask of a whole warp, spread.
+static WHOLE_WARP: LaneArray<u32> = LaneArray([u32::MAX; 32]);
 
 macro_rules! run_with {
     ($code:ident, $start:ident, $registers:ident, $mask:ident) => {{
         let mut unguarded = 0;
         let mut ran = ArithmeticRun { next: $start, ..ArithmeticRun::default() };
-        let all = spread($mask);
-        let mut some;
+        let (all, mut some);
+        let spread_mask = if $mask == u32::MAX {
+            &WHOLE_WARP
+        } else {
+            all = spread($mask);
+            &all
+        };
         for instr in &$code[$start..] {
-            let Op::Alu(alu) = &instr.op else { break };
-            let active = match instr.guard {
+            let Some(function) = instr.function else { break };
+            ran.next += 1;
+            let counted = u64::from(instr.counts);
+            match instr.guard {
                 None => {
-                    unguarded += u64::from(instr.class.is_some());
-                    ActiveLanes { mask: $mask, spread: &all }
+                    unguarded += counted;
+                    function(
+                        $registers,
+                        ActiveLanes { mask: $mask, spread: spread_mask },
+                        &instr.operands,
+                    );
                 }
                 Some(guard) => {
                     let p = $registers.p(guard.predicate);
                     let active = $mask & if guard.negated { !p } else { p };
-                    let counted = u64::from(instr.class.is_some());
                     ran.instructions += counted;
                     ran.lane_instructions += counted * u64::from(active.count_ones());
-                    some = spread(active);
-                    ActiveLanes { mask: active, spread: &some }
+                    if active != 0 {
+                        some = spread(active);
+                        function(
+                            $registers,
+                            ActiveLanes { mask: active, spread: &some },
+                            &instr.operands,
+                        );
+                    }
                 }
-            };
-            if active.mask != 0 {
-                step(alu, $registers, active);
             }
-            ran.next += 1;
         }
         ran.instructions += unguarded;
         ran.lane_instructions += unguarded * u64::from($mask.count_ones());
@@ -170,159 +211,202 @@ macro_rules! define_set {
         $($op:ident $class:ident $rule:ident $(($($argument:tt)*))? $speed:ident $path:path $(= $($ptx:literal),+)?;)*
     })*) => {
         pub(crate) mod $set {
-            use super::*;
+            use super::{
+                ActiveLanes, ArithmeticRun, BIT, LaneFunction, Operands, ThreadedInstr, WHOLE_WARP, carry_q, carry_r, predicate_logic,
+                spread, write_q, write_r,
+            };
+            use crate::isa::ir::{Alu, Instr, Op, alu};
+            use crate::isa::names::{Pred, Reg32, Reg64};
+            #[allow(unused_imports, reason = "rare operations are those of the baseline")]
+            use crate::isa::ops::float::{down, up, w32 as f32s, w64 as f64s, zero};
+            use crate::isa::ops::half::{bf16, f16};
+            use crate::isa::ops::int::{w32, w64};
+            #[allow(unused_imports, reason = "rare operations are those of the baseline")]
+            use crate::isa::ops::{approx, cmp, cvt, flush, half, int, narrow, sfu, video};
+            use crate::lanes::{LaneArray, lanes};
+            use crate::machine::registers::Registers;
+            use crate::machine::simd::movemask;
+            use crate::machine::simd::sets::with_features;
 
             with_features!{ $features
-                /// Runs instructions from `start` on up to the first that is no arithmetic, or the end.
-                pub(crate) fn run(code: &[Instr], start: usize, registers: &mut Registers, mask: u32) -> ArithmeticRun {
+                /// Runs instructions from `start` on up to the first that is no arithmetic, or the end. The mask has lanes.
+                pub(crate) fn run(code: &[ThreadedInstr], start: usize, registers: &mut Registers, mask: u32) -> ArithmeticRun {
                     run_with!(code, start, registers, mask)
                 }
             }
-            $(define_signature!{ $features $signature $method $dst [$($file),*] $($op $speed $path;)* })*
 
             with_features!{ $features
-                /// Or of all lanes. Not inlined: merged with the comparison it becomes 32 conditional moves.
-                #[inline(never)]
-                pub(crate) fn together(LaneArray(bits): &LaneArray<u32>) -> u32 {
-                    bits.iter().fold(0, |all, bit| all | bit)
+                /// The threaded code of a program.
+                pub(crate) fn thread(code: &[Instr]) -> Vec<ThreadedInstr> {
+                    let mut threaded = Vec::with_capacity(code.len());
+                    for instr in code {
+                        let function = match &instr.op {
+                            Op::Alu(alu) => Some(function(alu)),
+                            _ => None,
+                        };
+                        threaded.push(ThreadedInstr::new(instr, function));
+                    }
+                    threaded
                 }
             }
 
             with_features!{ $features
-                fn step(alu: &Alu, registers: &mut Registers, active: ActiveLanes) {
-                    define_dispatch!{ alu registers active $($signature $method [$($file),*])* }
+                fn function(alu: &Alu) -> LaneFunction {
+                    match *alu {
+                        $(Alu::$signature(op, ..) => $method(op),)*
+                        Alu::Logic(logic, ..) => predicate_logic(logic),
+                        Alu::SelectR(..) => select_r,
+                        Alu::SelectQ(..) => select_q,
+                        Alu::CarryR(carry, ..) => if carry.subtract { carry_r::<true> } else { carry_r::<false> },
+                        Alu::CarryQ(carry, ..) => if carry.subtract { carry_q::<true> } else { carry_q::<false> },
+                    }
                 }
             }
+
+            with_features!{ $features
+                fn select_r(registers: &mut Registers, active: ActiveLanes, &[d, a, b, p, _]: &Operands) {
+                    let (x, y, p) = (registers.r(Reg32(a)), registers.r(Reg32(b)), registers.p(Pred(p)));
+                    let LaneArray(first) = spread(p);
+                    let all = fast!(active, x, |lane| x[lane] & first[lane] | y[lane] & !first[lane]);
+                    write_r(registers, active, Reg32(d), &all);
+                }
+            }
+
+            with_features!{ $features
+                fn select_q(registers: &mut Registers, active: ActiveLanes, &[d, a, b, p, _]: &Operands) {
+                    let (x, y, p) = (registers.q(Reg64(a)), registers.q(Reg64(b)), registers.p(Pred(p)));
+                    let all = fast!(active, x, |lane| if p & BIT[lane] == 0 { y[lane] } else { x[lane] });
+                    write_q(registers, active, Reg64(d), &all);
+                }
+            }
+
+            $(define_method!{ $set $features $signature $method $dst [$($file),*] $($op $speed $path;)* })*
         }
     };
 }
 
-/// One function for each signature: a match over its operations.
-macro_rules! define_signature {
-    ($features:tt $signature:ident $method:ident $dst:ident [$f1:ident] $($ops:tt)*) => {
-        define_signature!{ @named $features $signature $method $dst [a: $f1] registers active d $($ops)* }
-    };
-    ($features:tt $signature:ident $method:ident $dst:ident [$f1:ident, $f2:ident] $($ops:tt)*) => {
-        define_signature!{ @named $features $signature $method $dst [a: $f1, b: $f2] registers active d $($ops)* }
-    };
-    ($features:tt $signature:ident $method:ident $dst:ident [$f1:ident, $f2:ident, $f3:ident] $($ops:tt)*) => {
-        define_signature!{ @named $features $signature $method $dst [a: $f1, b: $f2, c: $f3] registers active d $($ops)* }
-    };
-    ($features:tt $signature:ident $method:ident $dst:ident [$f1:ident, $f2:ident, $f3:ident, $f4:ident] $($ops:tt)*) => {
-        define_signature!{ @named $features $signature $method $dst [a: $f1, b: $f2, c: $f3, e: $f4] registers active d $($ops)* }
-    };
-    (@named $features:tt $signature:ident $method:ident $dst:ident $sources:tt $registers:ident $active:ident $d:ident
-        $($op:ident $speed:ident $path:path;)*) => {
-        define_method!{ $features $signature $method $dst $sources $registers $active $d op {
-            $(alu::$signature::$op => lane_function!($features $method op $dst $speed $path, $sources $registers $active $d),)*
-        } }
-    };
-}
-
+/// Of one signature: the function of each operation.
 macro_rules! define_method {
-    ($features:tt $signature:ident $method:ident $dst:ident [$($a:ident: $file:ident),*] $registers:ident $active:ident
-        $d:ident $op:ident $arms:tt) => {
+    ($set:ident $features:tt $signature:ident $method:ident $dst:ident [$f1:ident] $($ops:tt)*) => {
+        define_method!{ @named $set $features $signature $method $dst [a: $f1] [_, _, _] registers active d $($ops)* }
+    };
+    ($set:ident $features:tt $signature:ident $method:ident $dst:ident [$f1:ident, $f2:ident] $($ops:tt)*) => {
+        define_method!{ @named $set $features $signature $method $dst [a: $f1, b: $f2] [_, _] registers active d $($ops)* }
+    };
+    ($set:ident $features:tt $signature:ident $method:ident $dst:ident [$f1:ident, $f2:ident, $f3:ident] $($ops:tt)*) => {
+        define_method!{ @named $set $features $signature $method $dst [a: $f1, b: $f2, c: $f3] [_] registers active d $($ops)* }
+    };
+    ($set:ident $features:tt $signature:ident $method:ident $dst:ident [$f1:ident, $f2:ident, $f3:ident, $f4:ident] $($ops:tt)*) => {
+        define_method!{ @named $set $features $signature $method $dst [a: $f1, b: $f2, c: $f3, e: $f4] [] registers active d
+            $($ops)* }
+    };
+    (@named $set:ident $features:tt $signature:ident $method:ident $dst:ident $sources:tt $unused:tt $registers:ident
+        $active:ident $d:ident $($op:ident $speed:ident $path:path;)*) => {
         with_features!{ $features
-            #[allow(clippy::too_many_arguments, reason = "one for each operand of the instruction")]
-            pub(super) fn $method(
-                $registers: &mut Registers, $active: ActiveLanes, $op: alu::$signature, $d: $dst, $($a: $file),*
-            ) {
-                match $op $arms
+            pub(super) fn $method(op: alu::$signature) -> LaneFunction {
+                match op {
+                    $(alu::$signature::$op => lane_function!(
+                        $set $features $method op $dst $speed $path, $sources $unused $registers $active $d),)*
+                }
             }
         }
     };
 }
 
-/// A function of its own for each operation: in one large function the compiler finds too much to move about. A `rare`
-/// operation has a function in the baseline alone, which the other sets call.
+/// The function of an operation. A `rare` operation has one in the baseline alone, which the other sets take.
 macro_rules! lane_function {
-    ([] $method:ident $op:ident $dst:ident rare $($rest:tt)*) => {
-        lane_function!([] $method $op $dst slow $($rest)*)
+    ($set:ident [] $method:ident $op:ident $dst:ident rare $($rest:tt)*) => {
+        lane_function!($set [] $method $op $dst slow $($rest)*)
     };
-    ($features:tt $method:ident $op:ident $dst:ident rare $path:path, [$($a:ident: $file:ident),*] $registers:ident
+    ($set:ident $features:tt $method:ident $op:ident $dst:ident rare $path:path, $sources:tt $unused:tt $registers:ident
         $active:ident $d:ident) => {
-        super::baseline::$method($registers, $active, $op, $d, $($a),*)
+        super::baseline::$method($op)
     };
-    ($features:tt $method:ident $op:ident $dst:ident $speed:ident $path:path, [$($a:ident: $file:ident),*] $registers:ident
-        $active:ident $d:ident) => {{
+    ($set:ident $features:tt $method:ident $op:ident $dst:ident $speed:ident $path:path, [$($a:ident: $file:ident),*]
+        [$($unused:tt),*] $registers:ident $active:ident $d:ident) => {{
         with_features!{ $features
-            #[inline(never)]
-            fn run($registers: &mut Registers, $active: ActiveLanes, $d: $dst, $($a: $file),*) {
+            fn run($registers: &mut Registers, $active: ActiveLanes, &[$d, $($a,)* $($unused),*]: &Operands) {
                 $(fetch!($registers, $file, $a);)*
-                lane_loop!($dst $speed $registers, $active, $d, $path, $($a),*);
+                lane_loop!($set $dst $speed $registers, $active, $d, $path, $($a),*);
             }
         }
-        run($registers, $active, $d, $($a),*)
+        run
     }};
-}
-
-macro_rules! define_dispatch {
-    ($alu:ident $registers:ident $active:ident $($signature:ident $method:ident [$($file:ident),*])*) => {
-        define_dispatch!{ @arms $alu $registers $active [] $($signature $method [$($file),*])* }
-    };
-    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*]) => {
-        match *$alu {
-            $($arms)*
-            Alu::Logic(logic, d, a, b) => predicate_logic($registers, $active.mask, logic, d, a, b),
-            Alu::SelectR(d, a, b, p) => {
-                let (x, y, p) = ($registers.r(a), $registers.r(b), $registers.p(p));
-                let all = fast!($active, x, |lane| if p & BIT[lane] == 0 { y[lane] } else { x[lane] });
-                write_r($registers, $active, d, &all);
-            }
-            Alu::SelectQ(d, a, b, p) => {
-                let (x, y, p) = ($registers.q(a), $registers.q(b), $registers.p(p));
-                let all = fast!($active, x, |lane| if p & BIT[lane] == 0 { y[lane] } else { x[lane] });
-                write_q($registers, $active, d, &all);
-            }
-            Alu::CarryR(carry, d, a, b) => carry_r($registers, $active.mask, carry, d, a, b),
-            Alu::CarryQ(carry, d, a, b) => carry_q($registers, $active.mask, carry, d, a, b),
-        }
-    };
-    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*] $signature:ident $method:ident [$f1:ident] $($rest:tt)*) => {
-        define_dispatch!{ @arms $alu $registers $active [$($arms)*
-            Alu::$signature(op, d, a) => $method($registers, $active, op, d, a),] $($rest)* }
-    };
-    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*] $signature:ident $method:ident [$f1:ident, $f2:ident]
-        $($rest:tt)*) => {
-        define_dispatch!{ @arms $alu $registers $active [$($arms)*
-            Alu::$signature(op, d, a, b) => $method($registers, $active, op, d, a, b),] $($rest)* }
-    };
-    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*] $signature:ident $method:ident
-        [$f1:ident, $f2:ident, $f3:ident] $($rest:tt)*) => {
-        define_dispatch!{ @arms $alu $registers $active [$($arms)*
-            Alu::$signature(op, d, a, b, c) => $method($registers, $active, op, d, a, b, c),] $($rest)* }
-    };
-    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*] $signature:ident $method:ident
-        [$f1:ident, $f2:ident, $f3:ident, $f4:ident] $($rest:tt)*) => {
-        define_dispatch!{ @arms $alu $registers $active [$($arms)*
-            Alu::$signature(op, d, a, b, c, e) => $method($registers, $active, op, d, a, b, c, e),] $($rest)* }
-    };
 }
 
 for_each_set!(with_lane_operations define_set);
 
-fn predicate_logic(registers: &mut Registers, mask: u32, logic: Logic, d: Pred, a: Pred, b: Pred) {
-    let (a, b) = (registers.p(a), registers.p(b));
-    let value = match logic {
-        Logic::And => a & b,
-        Logic::Or => a | b,
-        Logic::Xor => a ^ b,
-        Logic::Not => !a,
-        Logic::Mov => a,
+macro_rules! define_operands {
+    ($($(#[$doc:meta])* $signature:ident($method:ident: $dst:ident, $($file:ident),*) {
+        $($op:ident $class:ident $rule:ident $(($($argument:tt)*))? $speed:ident $path:path $(= $($ptx:literal),+)?;)*
+    })*) => {
+        define_operands!{ @arms alu [] $($signature [$($file),*])* }
     };
-    registers.set_p(d, mask, value);
+    (@arms $alu:ident [$($arms:tt)*]) => {
+        /// The operands as the functions of this module take them.
+        fn operands($alu: &Alu) -> Operands {
+            match *$alu {
+                $($arms)*
+                Alu::Logic(_, d, a, b) => [d.0, a.0, b.0, 0, 0],
+                Alu::SelectR(d, a, b, p) => [d.0, a.0, b.0, p.0, 0],
+                Alu::SelectQ(d, a, b, p) => [d.0, a.0, b.0, p.0, 0],
+                Alu::CarryR(carry, d, a, b) => [d.0, a.0, b.0, carry.reads.into(), carry.writes.into()],
+                Alu::CarryQ(carry, d, a, b) => [d.0, a.0, b.0, carry.reads.into(), carry.writes.into()],
+            }
+        }
+    };
+    (@arms $alu:ident [$($arms:tt)*] $signature:ident [$f1:ident] $($rest:tt)*) => {
+        define_operands!{ @arms $alu [$($arms)*
+            Alu::$signature(_, d, a) => [d.0, a.0, 0, 0, 0],] $($rest)* }
+    };
+    (@arms $alu:ident [$($arms:tt)*] $signature:ident [$f1:ident, $f2:ident] $($rest:tt)*) => {
+        define_operands!{ @arms $alu [$($arms)*
+            Alu::$signature(_, d, a, b) => [d.0, a.0, b.0, 0, 0],] $($rest)* }
+    };
+    (@arms $alu:ident [$($arms:tt)*] $signature:ident [$f1:ident, $f2:ident, $f3:ident] $($rest:tt)*) => {
+        define_operands!{ @arms $alu [$($arms)*
+            Alu::$signature(_, d, a, b, c) => [d.0, a.0, b.0, c.0, 0],] $($rest)* }
+    };
+    (@arms $alu:ident [$($arms:tt)*] $signature:ident [$f1:ident, $f2:ident, $f3:ident, $f4:ident] $($rest:tt)*) => {
+        define_operands!{ @arms $alu [$($arms)*
+            Alu::$signature(_, d, a, b, c, e) => [d.0, a.0, b.0, c.0, e.0],] $($rest)* }
+    };
+}
+with_lane_operations!(define_operands);
+
+/// The function of an operation on predicates, all lanes at once.
+fn predicate_logic(logic: Logic) -> LaneFunction {
+    macro_rules! function {
+        (|$a:ident, $b:ident| $value:expr) => {
+            |registers, active, &[d, a, b, ..]| {
+                let ($a, $b) = (registers.p(Pred(a)), registers.p(Pred(b)));
+                registers.set_p(Pred(d), active.mask, $value);
+            }
+        };
+    }
+    match logic {
+        Logic::And => function!(|a, b| a & b),
+        Logic::Or => function!(|a, b| a | b),
+        Logic::Xor => function!(|a, b| a ^ b),
+        Logic::Not => function!(|a, _b| !a),
+        Logic::Mov => function!(|a, _b| a),
+    }
 }
 
 macro_rules! carry {
     ($name:ident, $file:ident, $get:ident, $get_mut:ident, $width:ident) => {
-        fn $name(registers: &mut Registers, mask: u32, carry: Carry, d: $file, a: $file, b: $file) {
-            let (a, b) = (*registers.$get(a), *registers.$get(b));
-            let before = if carry.reads { registers.carry } else { 0 };
+        fn $name<const SUBTRACT: bool>(
+            registers: &mut Registers,
+            active: ActiveLanes,
+            &[d, a, b, reads, writes]: &Operands,
+        ) {
+            let (a, b) = (*registers.$get($file(a)), *registers.$get($file(b)));
+            let before = if reads == 0 { 0 } else { registers.carry };
             let mut after = registers.carry;
-            let dst = registers.$get_mut(d);
-            for lane in lanes(mask) {
+            let dst = registers.$get_mut($file(d));
+            for lane in lanes(active.mask) {
                 let flag = before & BIT[lane] != 0;
-                let (value, out) = if carry.subtract {
+                let (value, out) = if SUBTRACT {
                     $width::sub_borrow(a[lane], b[lane], flag)
                 } else {
                     $width::add_carry(a[lane], b[lane], flag)
@@ -330,7 +414,7 @@ macro_rules! carry {
                 dst[lane] = value;
                 after = if out { after | BIT[lane] } else { after & !BIT[lane] };
             }
-            if carry.writes {
+            if writes != 0 {
                 registers.carry = after;
             }
         }

@@ -5,12 +5,14 @@
 //! architectures there is the baseline alone; that of `AArch64` includes NEON with its fused multiply-add.
 #![allow(unsafe_code)]
 
+use std::sync::atomic::AtomicU32;
+
 use crate::isa::ir::Instr;
 use crate::isa::ops::product::AddProducts;
 use crate::lanes::LaneIndices;
 use crate::machine::registers::Registers;
 use crate::machine::simd::arith;
-use crate::machine::simd::arith::ArithmeticRun;
+use crate::machine::simd::arith::{ArithmeticRun, ThreadedInstr};
 use crate::machine::simd::lane_indices;
 use crate::machine::simd::products;
 use crate::machine::simd::shadow_words;
@@ -20,10 +22,13 @@ use crate::machine::simd::shadow_words::{ROW, ShadowWord, ShortAccessId};
 #[derive(Debug)]
 pub(crate) struct Simd {
     /// Runs arithmetic from an index on, with a mask of lanes.
-    pub run: fn(&[Instr], usize, &mut Registers, u32) -> ArithmeticRun,
+    pub run: fn(&[ThreadedInstr], usize, &mut Registers, u32) -> ArithmeticRun,
+    /// Makes the code that `run` takes.
+    pub thread: fn(&[Instr]) -> Vec<ThreadedInstr>,
     pub word_indices_64: fn(&[u64; 32], u64, u32, &mut LaneIndices) -> bool,
     pub word_indices_32: fn(&[u32; 32], u32, u32, &mut LaneIndices) -> bool,
     pub gather: fn(&[u32], &LaneIndices, &mut [u32; 32]) -> bool,
+    pub gather_global: fn(&[AtomicU32], &LaneIndices, &mut [u32; 32]) -> bool,
     pub representative_lanes: fn(&LaneIndices) -> u32,
     pub blend: fn(&mut [u32; 32], &[u32; 32], u32),
     pub all_read: fn(&[ShadowWord], u32, u32) -> bool,
@@ -40,9 +45,11 @@ macro_rules! checked {
         // for.
         Simd {
             run: |code, start, registers, mask| unsafe { arith::$set::run(code, start, registers, mask) },
+            thread: |code| unsafe { arith::$set::thread(code) },
             word_indices_64: |base, offset, mask, words| unsafe { lane_indices::$set::word_indices_64(base, offset, mask, words) },
             word_indices_32: |base, offset, mask, words| unsafe { lane_indices::$set::word_indices_32(base, offset, mask, words) },
             gather: |memory, words, values| unsafe { lane_indices::$set::gather(memory, words, values) },
+            gather_global: |memory, words, values| unsafe { lane_indices::$set::gather(memory, words, values) },
             representative_lanes: |words| unsafe { lane_indices::$set::representative_lanes(words) },
             blend: |old, values, mask| unsafe { lane_indices::$set::blend(old, values, mask) },
             all_read: |entries, floor, since| unsafe { shadow_words::$set::all_read(entries, floor, since) },
@@ -55,9 +62,11 @@ macro_rules! checked {
 
 static BASELINE: Simd = Simd {
     run: arith::baseline::run,
+    thread: arith::baseline::thread,
     word_indices_64: lane_indices::baseline::word_indices_64,
     word_indices_32: lane_indices::baseline::word_indices_32,
     gather: lane_indices::baseline::gather,
+    gather_global: lane_indices::baseline::gather,
     representative_lanes: lane_indices::baseline::representative_lanes,
     blend: lane_indices::baseline::blend,
     all_read: shadow_words::baseline::all_read,
@@ -173,7 +182,7 @@ mod tests {
                 let before = registers(seed);
                 let mut results = sets().map(|set| {
                     let mut after = before.clone();
-                    (set.run)(&code, 0, &mut after, mask);
+                    (set.run)(&(set.thread)(&code), 0, &mut after, mask);
                     (after.r, after.q, after.p)
                 });
                 let baseline = results.next().unwrap();
@@ -194,8 +203,11 @@ mod tests {
     #[test]
     fn all_sets_find_the_same_words() {
         let memory: Vec<u32> = (0..100).collect();
-        let patterns: [fn(u32) -> u32; 6] = [
+        let shared: Vec<AtomicU32> = (0..100).map(AtomicU32::new).collect();
+        let patterns: [fn(u32) -> u32; 8] = [
             |lane| 4 * lane,
+            |lane| 4 * (lane / 16),
+            |lane| 4 * (lane % 16 + 84 * (lane / 16)),
             |_| 12,
             |lane| 4 * (lane % 16) + 40,
             |lane| 8 * (31 - lane),
@@ -217,6 +229,9 @@ mod tests {
                 );
                 assert_eq!(words.index, same.index);
                 let gathered = (set.gather)(&memory, &words, &mut values);
+                let mut others = values;
+                assert_eq!((set.gather_global)(&shared, &words, &mut others), gathered);
+                assert_eq!(others, values);
                 (
                     regular,
                     words.index,

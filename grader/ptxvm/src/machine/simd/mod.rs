@@ -3,6 +3,7 @@
 pub(crate) mod arith;
 pub(crate) mod dispatch;
 pub(crate) mod lane_indices;
+pub(crate) mod movemask;
 pub(crate) mod products;
 pub(crate) mod sets;
 pub(crate) mod shadow_words;

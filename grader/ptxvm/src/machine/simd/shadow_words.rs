@@ -93,14 +93,25 @@ fn note(row: &mut [ShadowWord; ROW], accessor: u32, ShortAccessId(first): ShortA
 macro_rules! define_rows {
     ($set:ident $features:tt) => {
         pub(crate) mod $set {
-            use super::{ShadowWord, ShortAccessId, ROW, note};
+            use super::{LANE_BITS, MARK_BITS, ShadowWord, ShortAccessId, ROW, note};
             use crate::machine::simd::sets::with_features;
 
             with_features!{ $features
                 /// Whether [`ShadowWord::is_read`] holds for all of them.
                 pub(crate) fn all_read(entries: &[ShadowWord], floor: u32, since: u32) -> bool {
-                    // No short cut out of the loop, so that it vectorises.
-                    entries.iter().fold(true, |all, entry| all & entry.is_read(floor, since))
+                    let [writer, first, second] = [floor, since, since].map(|epoch| (i64::from(epoch) + 1) << LANE_BITS);
+                    let [at_first, at_second] = ShadowWord::READERS;
+                    if second >> MARK_BITS != 0 {
+                        return entries.is_empty();
+                    }
+                    // Positive numbers are compared by the sign of their difference, and all signs at once.
+                    let (first, second) = (first << at_first, second << at_second);
+                    let signs = entries.iter().fold(0, |signs, &ShadowWord(entry)| {
+                        let entry = entry as i64;
+                        let accessor = |at: u32| entry & ((1 << MARK_BITS) - 1) << at;
+                        signs | entry | entry.wrapping_sub(second) | (accessor(at_first) - first) | (writer - 1 - accessor(ShadowWord::WRITER))
+                    });
+                    signs >= 0
                 }
             }
 

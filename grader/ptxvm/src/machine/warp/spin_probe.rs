@@ -1,9 +1,9 @@
 //! Probes of a warp: from time to time it checks whether its lanes spin.
 
+use super::Warp;
 use super::spin_detector::{
     Byte, FIRST_PROBE, SHORT_INTERVAL, SpinProbe, SpinVerdict, UNCHANGED_LIMIT,
 };
-use super::state::Warp;
 
 impl Warp {
     /// Whether a probe may find anything: only where lanes wait, or the program has loops that may wait.

@@ -1,47 +1,14 @@
 //! A warp: its registers, its lanes, and the SIMT stack of the lanes that wait to reconverge.
 
+use super::Warp;
 use super::simt_stack::{StackEntry, WarpStatus};
 use crate::isa::ir::Op;
 use crate::isa::names::{NO_PC, Pc};
 use crate::machine::registers::Registers;
 use crate::machine::warp::call_stack::CallStack;
-use crate::machine::warp::poison::PoisonedRegister;
 use crate::machine::warp::spin_detector::SpinDetector;
-use crate::machine::warp::subwarp::Subwarp;
 use crate::memory::local::Local;
 use crate::program::code::Program;
-
-/// A warp: 32 threads in lockstep.
-#[derive(Clone, Debug)]
-pub(crate) struct Warp {
-    pub registers: Registers,
-    pub local: Local,
-    pub calls: CallStack,
-    /// The stack entry that runs.
-    pub current: StackEntry,
-    /// The entries that wait, the next to run last.
-    pub stack: Vec<StackEntry>,
-    /// The subwarps that do not run; `current` and `stack` belong to the running one.
-    pub others: Vec<Subwarp>,
-    /// The running subwarp has waited in vain at the next instruction, and executes it without the missing lanes.
-    pub alone: bool,
-    /// Lanes of other subwarps that take part in the next instruction.
-    pub guests: u32,
-    /// Detects lanes that wait for others in a loop.
-    pub spin: SpinDetector,
-    /// Lanes that have not exited.
-    pub live: u32,
-    pub status: WarpStatus,
-    /// For each lane the lanes that its next warp operation joins: its member mask, restricted to lanes that are active and name
-    /// the same mask.
-    pub members: [u32; 32],
-    /// Registers that hold uninitialised values on their way to another place.
-    pub poisoned: Vec<PoisonedRegister>,
-    /// Instructions that the warp has executed in this block.
-    pub executed: u64,
-    /// Index of the warp in its block.
-    pub index: u32,
-}
 
 impl Warp {
     pub fn new(program: &Program) -> Self {

@@ -8,8 +8,8 @@
 
 use super::subwarp::{Subwarp, SubwarpState, lanes_of, merge, same_position, will_reach};
 use crate::isa::names::Pc;
+use crate::machine::warp::Warp;
 use crate::machine::warp::simt_stack::{StackEntry, WarpStatus};
-use crate::machine::warp::state::Warp;
 
 impl Warp {
     /// The lanes of the running subwarp.

@@ -2,6 +2,8 @@ use super::*;
 use crate::Toolchain;
 use crate::cache::Cache;
 use crate::env::Env;
+use crate::fake::program;
+use crate::find::Nvcc;
 use crate::front_end::VirtualArch;
 
 #[test]
@@ -136,4 +138,57 @@ fn what_the_preprocessor_never_ends_is_not_begun_again() {
     nvcc.bounds.cpu_seconds = 1;
     let done = run(&nvcc, &job, &stage, &arguments).unwrap().expect("nvcc is not asked");
     assert!(!done.success(), "{}", done.stderr_text());
+}
+
+/// Programs that are killed or have no memory once, a header that is not there, a half of what was kept: the next time all is well.
+#[test]
+fn a_fault_that_passes_is_not_remembered() {
+    let env = Env::current();
+    let real = Toolchain::locate(&env, None).expect("the tests need an nvcc").nvcc().clone();
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let faults = [at("nvcc is killed"), at("gcc has no memory"), at("gcc is killed")];
+    let [nvcc_killed, no_memory, gcc_killed] = faults.each_ref().map(|path| path.display());
+    let script = |body: String| format!("#!/bin/sh\n{body} \"$@\"\n");
+    let gcc = env.find_program("gcc").expect("the tests need gcc");
+    let path = program(
+        &at("bin/nvcc"),
+        &script(format!("[ -e '{nvcc_killed}' ] && kill -9 $$\nexec {}", real.path.display())),
+    );
+    program(
+        &at("bin/gcc"),
+        &script(format!(
+            "[ -e '{no_memory}' ] && {{ echo 'cc1plus: out of memory' >&2; exit 1; }}\n\
+             [ -e '{gcc_killed}' ] && kill -9 $$\nexec {}",
+            gcc.display()
+        )),
+    );
+    let folders = [vec![at("bin")], env.folders("PATH")].concat();
+    let env = env.with("PATH", std::env::join_paths(folders).unwrap());
+    let nvcc = NvccFrontEnd::new(Nvcc { path, ..real }, env, Cache::new(at("cache")));
+    let job = Job { text: b"", ..job(dir.path()) };
+    let scratch = scratch().unwrap();
+    let stage = Stage::new(&job, scratch.path()).unwrap();
+    let arguments = nvcc.arguments(&job, &stage, &scratch.path().join("out.ptx"));
+    let is_possible = || kept(&nvcc, scratch.path(), &arguments).unwrap().is_some();
+    for fault in &faults {
+        fs::write(fault, "").unwrap();
+        assert!(!is_possible(), "{}", fault.display());
+        fs::remove_file(fault).unwrap();
+    }
+    assert!(is_possible());
+    for fault in &faults {
+        fs::write(fault, "").unwrap();
+    }
+    assert!(is_possible(), "it was kept");
+    // The headers' text is by far the larger entry.
+    let folders = fs::read_dir(at("cache")).unwrap().map(|folder| folder.unwrap().path());
+    let entries = folders.flat_map(|folder| fs::read_dir(folder).unwrap());
+    let entries = entries.map(|entry| entry.unwrap().path());
+    fs::remove_file(entries.max_by_key(|path| path.metadata().unwrap().len()).unwrap()).unwrap();
+    assert!(!is_possible());
+    for fault in &faults {
+        fs::remove_file(fault).unwrap();
+    }
+    assert!(is_possible());
 }

@@ -22,7 +22,7 @@ use crate::instruments::check::table::HEADER;
 use crate::instruments::check::table::table_bytes;
 use crate::lanes::coordinates;
 use crate::machine::monitor::Event;
-use crate::memory::global::Memory;
+use crate::memory::Memory;
 use crate::memory::grid_workspace;
 use crate::program::code::Program;
 

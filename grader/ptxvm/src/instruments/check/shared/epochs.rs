@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use crate::instruments::check::clocks::WARPS;
+use crate::instruments::check::shared::last_accesses::LastAccesses;
 use crate::isa::names::Pc;
 use crate::machine::simd::shadow_words::{LANE_BITS, MARK_BITS, ShadowWord, ShortAccessId};
 
@@ -222,7 +223,7 @@ impl EpochTable {
     ) {
         let mut used = vec![false; self.all.len()];
         each(&mut |entry| {
-            for access_id in entry.last().all() {
+            for access_id in LastAccesses::of(*entry).all() {
                 if let Some(at) = access_id.epoch().checked_sub(self.base) {
                     used[at as usize] = true;
                 }
@@ -256,7 +257,7 @@ impl EpochTable {
             }
         }
         each(&mut |entry| {
-            *entry = ShadowWord::of(entry.last().map(|access_id| {
+            let renumbered = LastAccesses::of(*entry).map(|access_id| {
                 let at = access_id.epoch().checked_sub(self.base);
                 let number = at.map_or(0, |at| numbers[usize::from(stands[at as usize])]);
                 if number == 0 {
@@ -264,7 +265,8 @@ impl EpochTable {
                 } else {
                     ShortAccessId::new(number.into(), access_id.lane() as usize)
                 }
-            }));
+            });
+            *entry = renumbered.packed();
         });
         self.all.truncate(kept.into());
         (self.base, self.recent) = (1, [0; RECENT]);

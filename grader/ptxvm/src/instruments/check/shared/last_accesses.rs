@@ -20,16 +20,17 @@ impl<M: Copy> LastAccesses<M> {
     }
 }
 
-impl ShadowWord {
+impl LastAccesses<ShortAccessId> {
+    /// Those that a shadow word holds.
     #[inline(always)]
-    pub(crate) fn last(self) -> LastAccesses<ShortAccessId> {
-        let readers = Self::READERS.map(|reader| self.get(reader));
-        LastAccesses { writer: self.get(Self::WRITER), readers }
+    pub(crate) fn of(word: ShadowWord) -> Self {
+        let readers = ShadowWord::READERS.map(|reader| word.get(reader));
+        Self { writer: word.get(ShadowWord::WRITER), readers }
     }
 
     /// The shadow word of a word that is not split.
     #[inline(always)]
-    pub(crate) fn of(last: LastAccesses<ShortAccessId>) -> Self {
-        Self::new(last.writer, last.readers)
+    pub(crate) fn packed(self) -> ShadowWord {
+        ShadowWord::new(self.writer, self.readers)
     }
 }

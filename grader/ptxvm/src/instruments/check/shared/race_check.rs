@@ -205,10 +205,10 @@ impl CurrentAccess<'_> {
         shadow: &mut ShadowWord,
         word: Option<bool>,
     ) -> Option<Race> {
-        let mut last = shadow.last();
+        let mut last = LastAccesses::of(*shadow);
         let (known, unordered) = (|old| epochs.get(old), |old| self.unordered(epochs, old));
         let race = self.check(&mut last, self.access_id, word, known, unordered);
-        *shadow = ShadowWord::of(last);
+        *shadow = last.packed();
         race
     }
 

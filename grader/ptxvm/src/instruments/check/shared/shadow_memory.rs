@@ -322,7 +322,7 @@ impl SharedMemoryShadow {
     /// The cell of each byte of a word that is whole.
     fn pack_entry(&mut self, entry: ShadowWord) -> Result<ByteCell, PackError> {
         let mut accessors = [Accessor::default(); 3];
-        for (accessor, access_id) in accessors.iter_mut().zip(entry.last().all()) {
+        for (accessor, access_id) in accessors.iter_mut().zip(LastAccesses::of(entry).all()) {
             if let Some(Access { epoch, thread }) = self.epochs.get(access_id) {
                 let action = self.classes.action(epoch).ok_or(PackError::Full)?;
                 *accessor = Accessor { thread: thread as u16, action };
@@ -496,7 +496,7 @@ impl SharedMemoryShadow {
                 }
             }
             let [writer, first, second] = access_ids;
-            ShadowWord::of(LastAccesses { writer, readers: [first, second] })
+            LastAccesses { writer, readers: [first, second] }.packed()
         });
         self.add_split_word(word, entries);
     }

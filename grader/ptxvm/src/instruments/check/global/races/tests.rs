@@ -2,8 +2,8 @@ use crate::finding::FindingKind;
 use crate::instruments::check::global::races::*;
 use crate::isa::window::Window;
 use crate::machine::registers::Registers;
+use crate::memory::Memory;
 use crate::memory::buffer::{Access, Init};
-use crate::memory::global::Memory;
 use crate::memory::lane_memory::LaneMemory;
 use crate::program::code::Program;
 

@@ -549,7 +549,8 @@ fn all_sets_note_the_same_rows() {
         ShadowWord::new(writer, [first, second])
     };
     let free = entry([2, 1, 0]);
-    let others = [[2, 3, 0], [2, 3, 3], [3, 0, 0], [2, 4, 4], [2, 4, 1], [2, 2, 5]].map(entry);
+    let others =
+        [[2, 3, 0], [2, 3, 3], [3, 3, 3], [3, 0, 0], [2, 4, 4], [2, 4, 1], [2, 2, 5]].map(entry);
     let split = ShadowWord(ShadowWord::SPLIT);
     let (floor, access_id) = (2, ShortAccessId::new(4, ROW));
     for odd in others.into_iter().chain([free, split]) {
@@ -568,6 +569,11 @@ fn all_sets_note_the_same_rows() {
             let results: Vec<_> = results.collect();
             let (noted, read, written) = &results[0];
             assert!(results.iter().all(|result| result == &results[0]), "{odd:?} {rest:?}");
+            assert_eq!(
+                noted[2],
+                row.iter().all(|word| word.is_read(floor, floor)),
+                "{odd:?} {rest:?}"
+            );
             for (noted, after) in noted.iter().zip([read, written]) {
                 assert_eq!(*noted, *after != row, "{odd:?} {rest:?}");
             }

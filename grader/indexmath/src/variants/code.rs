@@ -1,0 +1,218 @@
+//! Trees at fixed sizes: sizes are numbers, tensors positions, and where a read leads in memory is one linear form if it can be.
+
+use crate::integer::arithmetic::apply;
+use crate::integer::evaluate::Dims;
+use crate::program::node::IndexId;
+use crate::syntax::int_expr::{IntExpr, IntKind, IntOp};
+use crate::syntax::operators::{Condition, Function, Op, Reduction};
+use crate::variants::tree::{Access, Model, Range, TensorId, Tree};
+
+/// A [`Tree`] at fixed sizes, over the same children.
+pub(super) enum Code {
+    Number(f64),
+    Int(Int),
+    Read(Read),
+    Neg(Box<Code>),
+    Binary(Op, Box<Code>, Box<Code>),
+    Reduce(Reduction, Vec<Loop>, Box<Code>),
+    Call(Function, Vec<Code>),
+    Select(Box<Condition<Code>>, Box<Code>, Box<Code>),
+}
+
+/// An integer expression over indices.
+pub(super) enum Int {
+    Linear(Linear),
+    /// An element of an integer tensor, at its address.
+    Element(TensorId, Box<Int>),
+    Neg(Box<Int>),
+    Binary(IntOp, Box<Int>, Box<Int>),
+}
+
+/// A constant, and multiples of indices.
+#[derive(Clone)]
+pub(super) struct Linear {
+    constant: i64,
+    terms: Vec<(IndexId, i64)>,
+}
+
+/// The values `from .. to` of an index, the last one first if `backwards`.
+pub(super) struct Loop {
+    pub index: IndexId,
+    pub from: Int,
+    pub to: Int,
+    pub backwards: bool,
+}
+
+/// A read of an element.
+pub(super) struct Read {
+    pub tensor: TensorId,
+    /// The subscripts that are checked, with the first and the last value that each check lets through.
+    pub checks: Vec<(Int, i64, i64)>,
+    pub address: Int,
+}
+
+/// The sizes and tensors of a model.
+pub(super) struct Compiler<'a> {
+    pub model: &'a Model,
+    pub dims: &'a Dims,
+    pub shapes: &'a [Vec<i64>],
+}
+
+impl Compiler<'_> {
+    /// The tree at the sizes; `None` if one has no value, or an operation on sizes none.
+    pub(super) fn tree(&self, tree: &Tree) -> Option<Code> {
+        let boxed = |tree: &Tree| Some(Box::new(self.tree(tree)?));
+        Some(match tree {
+            Tree::Number(value) => Code::Number(*value),
+            Tree::Int(int) => Code::Int(self.int(int)?),
+            Tree::Read(access) => Code::Read(self.read(access)?),
+            Tree::Neg(inner) => Code::Neg(boxed(inner)?),
+            Tree::Binary(op, left, right) => Code::Binary(*op, boxed(left)?, boxed(right)?),
+            Tree::Reduce(kind, ranges, body) => {
+                let ranges = ranges.iter().map(|range| self.range(range));
+                Code::Reduce(*kind, ranges.collect::<Option<_>>()?, boxed(body)?)
+            }
+            Tree::Call(function, values) => {
+                let values = values.iter().map(|value| self.tree(value));
+                Code::Call(*function, values.collect::<Option<_>>()?)
+            }
+            Tree::Select(condition, yes, no) => {
+                let condition = condition.try_map(&mut |value| self.tree(value).ok_or(())).ok()?;
+                Code::Select(Box::new(condition), boxed(yes)?, boxed(no)?)
+            }
+        })
+    }
+
+    fn range(&self, range: &Range) -> Option<Loop> {
+        let (from, to) = (self.int(&range.from)?, self.int(&range.to)?);
+        Some(Loop { index: range.index, from, to, backwards: range.backwards })
+    }
+
+    fn read(&self, access: &Access) -> Option<Read> {
+        let own = &self.shapes[access.tensor];
+        let checks = access.subscripts.iter().zip(&access.checks).zip(own);
+        let checks = checks.map(|((subscript, check), size)| {
+            let last = check.high.map_or(i64::MAX, |high| size + high - 1);
+            Some((self.int(subscript)?, check.low.unwrap_or(i64::MIN), last))
+        });
+        let checks = checks.collect::<Option<_>>()?;
+        let sizes = access.shape.iter().map(|size| self.int(size)).collect::<Option<Vec<_>>>()?;
+        let address = self.address(&access.subscripts, sizes)?;
+        Some(Read { tensor: access.tensor, checks, address })
+    }
+
+    /// The position of an element in row-major memory.
+    fn address(&self, subscripts: &[IntExpr], sizes: Vec<Int>) -> Option<Int> {
+        if subscripts.len() > sizes.len() {
+            return None;
+        }
+        let mut flat = Int::constant(0);
+        for (subscript, size) in subscripts.iter().zip(sizes) {
+            let row = Int::binary(IntOp::Mul, flat, size)?;
+            flat = Int::binary(IntOp::Add, row, self.int(subscript)?)?;
+        }
+        Some(flat)
+    }
+
+    fn int(&self, int: &IntExpr) -> Option<Int> {
+        match &int.kind {
+            IntKind::Const(value) => Some(Int::constant(*value)),
+            IntKind::Name(name) => self.dims.get(name).copied().map(Int::constant),
+            IntKind::Index(id) => Some(Int::Linear(Linear { constant: 0, terms: vec![(*id, 1)] })),
+            IntKind::Neg(inner) => match self.int(inner)? {
+                Int::Linear(linear) => Some(Int::Linear(linear.times(-1)?)),
+                other => Some(Int::Neg(Box::new(other))),
+            },
+            IntKind::Binary(op, left, right) => Int::binary(*op, self.int(left)?, self.int(right)?),
+            IntKind::Element(read) => {
+                let tensor = self.model.tensor(&read.tensor)?;
+                let sizes = self.shapes[tensor].iter().map(|&size| Int::constant(size)).collect();
+                Some(Int::Element(tensor, Box::new(self.address(&read.subscripts, sizes)?)))
+            }
+        }
+    }
+}
+
+impl Code {
+    /// The codes directly below, left to right, as [`Tree::children`] has them.
+    pub(super) fn children(&self) -> Vec<&Self> {
+        match self {
+            Self::Number(_) | Self::Int(_) | Self::Read(_) => Vec::new(),
+            Self::Neg(inner) | Self::Reduce(_, _, inner) => vec![inner],
+            Self::Binary(_, left, right) => vec![left, right],
+            Self::Call(_, values) => values.iter().collect(),
+            Self::Select(condition, yes, no) => {
+                let mut all = Vec::new();
+                condition.values(&mut |value| all.push(value));
+                all.extend([&**yes, &**no]);
+                all
+            }
+        }
+    }
+
+    /// The code at a place, which is made of positions among [`Self::children`].
+    pub(super) fn at(&self, path: &[usize]) -> Option<&Self> {
+        let mut code = self;
+        for &step in path {
+            code = code.children().get(step).copied()?;
+        }
+        Some(code)
+    }
+}
+
+impl Int {
+    fn constant(value: i64) -> Self {
+        Self::Linear(Linear { constant: value, terms: Vec::new() })
+    }
+
+    fn binary(op: IntOp, left: Self, right: Self) -> Option<Self> {
+        if let (Self::Linear(a), Self::Linear(b)) = (&left, &right) {
+            let linear = match (op, a.as_constant(), b.as_constant()) {
+                (_, Some(a), Some(b)) => return Some(Self::constant(apply(op, a, b).ok()?)),
+                (IntOp::Add, ..) => a.plus(b)?,
+                (IntOp::Sub, ..) => a.plus(&b.times(-1)?)?,
+                (IntOp::Mul, Some(a), _) => b.times(a)?,
+                (IntOp::Mul, _, Some(b)) => a.times(b)?,
+                _ => return Some(Self::Binary(op, Box::new(left), Box::new(right))),
+            };
+            return Some(Self::Linear(linear));
+        }
+        Some(Self::Binary(op, Box::new(left), Box::new(right)))
+    }
+}
+
+impl Linear {
+    /// The value where the indices have the values `env`; far outside of 64 bits the nearest that fits.
+    pub(super) fn value(&self, env: &[i64]) -> i64 {
+        self.terms.iter().fold(self.constant, |sum, &(index, times)| {
+            sum.saturating_add(times.saturating_mul(env[index]))
+        })
+    }
+
+    fn as_constant(&self) -> Option<i64> {
+        self.terms.is_empty().then_some(self.constant)
+    }
+
+    fn times(&self, factor: i64) -> Option<Self> {
+        let constant = self.constant.checked_mul(factor)?;
+        let mut terms = self.terms.clone();
+        for (_, times) in &mut terms {
+            *times = times.checked_mul(factor)?;
+        }
+        terms.retain(|(_, times)| *times != 0);
+        Some(Self { constant, terms })
+    }
+
+    fn plus(&self, other: &Self) -> Option<Self> {
+        let constant = self.constant.checked_add(other.constant)?;
+        let mut terms = self.terms.clone();
+        for &(index, times) in &other.terms {
+            match terms.iter_mut().find(|(id, _)| *id == index) {
+                Some((_, sum)) => *sum = sum.checked_add(times)?,
+                None => terms.push((index, times)),
+            }
+        }
+        terms.retain(|(_, times)| *times != 0);
+        Some(Self { constant, terms })
+    }
+}

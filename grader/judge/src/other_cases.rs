@@ -1,0 +1,177 @@
+//! Further cases of a spec, on which a suspicion about one case that fails is tried. To build a case costs more than to run it, so
+//! each is kept for the next suspicion.
+
+use crate::drawn::DrawnCases;
+use puzzle::case::{Case, CaseArg, CaseLaunch, CaseTensor};
+use puzzle::draw::Flavour;
+use puzzle::oracle;
+use puzzle::spec::{Check, Data, DataKind, Spec, Test};
+use std::array;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+/// Tests that a suspicion is tried on, besides the one that failed.
+const MORE_TESTS: usize = 6;
+/// Drawn cases that it is tried on.
+const DRAWN_CASES: usize = 18;
+/// The data of these: those that a formula never leaves open.
+const PLAIN: [Flavour; 3] = [Flavour::Integers, Flavour::Normal, Flavour::Offsets];
+/// Elements of all tensors of a test that runs again for this.
+const MAX_ELEMENTS: usize = 1 << 20;
+/// Elements of all tensors of a test whose cases are kept.
+const MAX_KEPT: usize = 1 << 16;
+/// Data that tell apart what ordinary data do not: far from each other, and all on one side of 0.
+const WILD: [DataKind; 3] = [
+    DataKind::Normal { scale: 1.0, shift: 0.0 },
+    DataKind::Normal { scale: 60.0, shift: 0.0 },
+    DataKind::Normal { scale: 100.0, shift: -300.0 },
+];
+
+/// The cases that follow from a spec and a seed, each built when it is first asked for.
+#[derive(Debug)]
+pub struct OtherCases<'s> {
+    spec: &'s Spec,
+    seed: u64,
+    /// Small tests first.
+    tests: Vec<CasesOfTest<'s>>,
+    drawn: OnceLock<DrawnCases<'s>>,
+}
+
+/// The cases of a test: as it stands, and with wilder data.
+#[derive(Debug)]
+struct CasesOfTest<'s> {
+    test: &'s Test,
+    /// Elements of all tensors.
+    elements: usize,
+    plain: LazyCase,
+    wild: [LazyCase; WILD.len()],
+}
+
+/// `None` if no such case is possible.
+type LazyCase = OnceLock<Option<Case>>;
+
+impl<'s> OtherCases<'s> {
+    /// The cases for suspicions in a run with this seed. None has the data of that run.
+    pub fn new(spec: &'s Spec, seed: u64) -> Self {
+        let elements = |test: &Test| test.buffers.iter().map(|b| b.tensor.len()).sum();
+        let cases = |test| CasesOfTest {
+            test,
+            elements: elements(test),
+            plain: OnceLock::new(),
+            wild: array::from_fn(|_| OnceLock::new()),
+        };
+        let mut tests: Vec<CasesOfTest<'s>> = spec.tests.iter().map(cases).collect();
+        tests.retain(|of_test| of_test.elements <= MAX_ELEMENTS);
+        tests.sort_by_key(|of_test| of_test.elements);
+        Self { spec, seed: seed.wrapping_add(1), tests, drawn: OnceLock::new() }
+    }
+
+    /// Cases like `case` whose `tensor` is computed by the same kernels: the same test with other data and with wilder data, a few of the
+    /// other tests, and a few that are drawn, so that sizes differ which are equal here.
+    pub(crate) fn like(&self, case: &Case, tensor: &str) -> impl Iterator<Item = Cow<'_, Case>> {
+        let computes = |test: &Test| test.outputs().iter().any(|name| name == tensor);
+        let (same, rest): (Vec<&CasesOfTest<'s>>, Vec<&CasesOfTest<'s>>) = self
+            .tests
+            .iter()
+            .filter(|of_test| computes(of_test.test))
+            .partition(|of_test| of_test.test.name == case.test);
+        let same = same.into_iter().flat_map(move |of_test| {
+            let wild = (0..WILD.len()).map(move |kind| self.wild(of_test, kind));
+            [self.plain(of_test)].into_iter().chain(wild)
+        });
+        let rest = spread(rest).map(move |of_test| self.plain(of_test));
+        let drawn = self.drawn(case, tensor).map(|case| Some(Cow::Borrowed(case)));
+        let (known, dims) = (case.known.clone(), case.dims.clone());
+        let (name, users) = (tensor.to_owned(), users(case, tensor));
+        let all = same.chain(rest).chain(drawn).flatten();
+        // Another kernel may compute the same, correctly.
+        let all = all.filter(move |other| {
+            let there = self::users(other, &name);
+            there.is_subset(&users) || users.is_subset(&there)
+        });
+        all.filter(move |other| other.known != known || other.dims != dims)
+    }
+
+    fn plain<'a>(&'a self, of_test: &'a CasesOfTest<'s>) -> Option<Cow<'a, Case>> {
+        kept(of_test, &of_test.plain, || {
+            oracle::build_case(self.spec, of_test.test, self.seed).ok()
+        })
+    }
+
+    fn wild<'a>(&'a self, of_test: &'a CasesOfTest<'s>, kind: usize) -> Option<Cow<'a, Case>> {
+        kept(of_test, &of_test.wild[kind], || {
+            let test = wilder(of_test.test, &reals(self.spec), WILD[kind]);
+            oracle::build_case(self.spec, &test, self.seed).ok()
+        })
+    }
+
+    fn drawn(&self, case: &Case, tensor: &str) -> impl Iterator<Item = &Case> {
+        // What only values that are not finite show, others do not confirm.
+        let finite = case.known.values().flatten().all(|value| value.is_finite());
+        let launched: BTreeSet<String> =
+            case.launches.iter().map(|launch| launch.kernel.clone()).collect();
+        let tensor = tensor.to_owned();
+        let drawn = self.drawn.get_or_init(|| DrawnCases::new(self.spec, self.seed));
+        let alike = drawn.iter_those(move |plan| {
+            (!finite || PLAIN.contains(&plan.flavour))
+                && plan.kernels.iter().collect::<BTreeSet<_>>() == launched.iter().collect()
+        });
+        let cases = alike.map(|(_, other, _)| other);
+        cases.filter(move |other| other.expected(&tensor).is_some()).take(DRAWN_CASES)
+    }
+}
+
+/// The names of the kernels that a tensor of a case is passed to. Of two ways to compute it neither has all those of the other.
+fn users(case: &Case, tensor: &str) -> BTreeSet<String> {
+    let is_it = |t: &CaseTensor| t.wanted().is_some_and(|(wanted, _)| wanted.name == tensor);
+    let index = case.tensors.iter().position(is_it);
+    let takes = |launch: &&CaseLaunch| {
+        index.is_some_and(|index| launch.args.contains(&CaseArg::Tensor(index)))
+    };
+    case.launches.iter().filter(takes).map(|launch| launch.kernel.clone()).collect()
+}
+
+/// What is kept of a case, or is built now; large ones are not kept.
+fn kept<'a>(
+    of_test: &CasesOfTest<'_>,
+    lazy: &'a LazyCase,
+    build: impl FnOnce() -> Option<Case>,
+) -> Option<Cow<'a, Case>> {
+    if of_test.elements > MAX_KEPT {
+        build().map(Cow::Owned)
+    } else {
+        // Built outside the lock: a thread that waits for a part of its case may begin another kernel, which asks for this case.
+        if lazy.get().is_none() {
+            let _ = lazy.set(build());
+        }
+        lazy.get()?.as_ref().map(Cow::Borrowed)
+    }
+}
+
+/// The inputs of a formula that take any real value: a test of the spec draws them so.
+fn reals(spec: &Spec) -> BTreeSet<&String> {
+    // Integers are the default, also of what a kernel does not take: a gradient that it assumes to be 1.
+    let is_real = |data: &Data| matches!(data, Data::Kind(DataKind::Normal { .. }));
+    let all = spec.tests.iter().flat_map(|test| &test.data);
+    all.filter(|(_, data)| is_real(data)).map(|(name, _)| name).collect()
+}
+
+/// The test with other data for these inputs, and without what depends on the data.
+fn wilder(test: &Test, real: &BTreeSet<&String>, kind: DataKind) -> Test {
+    let float = |name: &String| test.inputs.iter().any(|t| t.name == *name && t.dtype.is_float());
+    let data = test.data.iter().map(|(name, data)| {
+        let data = if real.contains(name) && float(name) { Data::Kind(kind) } else { data.clone() };
+        (name.clone(), data)
+    });
+    let data = data.collect();
+    let mut wilder = test.clone();
+    (wilder.data, wilder.check) = (data, Check::Formula);
+    wilder
+}
+
+/// A few tests of different sizes: the middle ones tell most, the smallest cost least.
+fn spread<T>(tests: Vec<T>) -> impl Iterator<Item = T> {
+    let step = (tests.len() / 2 / MORE_TESTS).max(1);
+    tests.into_iter().step_by(step).take(MORE_TESTS)
+}

@@ -1,0 +1,84 @@
+//! The test that catches a wrong kernel, and all that the report on it tells.
+
+use super::bench::Loaded;
+use crate::wrong::WrongKernel;
+use device::backend::Run;
+use diagnostic::Failure;
+use judge::diagnosis::diagnose;
+use judge::drawn::{self, DrawnCases};
+use judge::grade::{self, Detail, Machine, Program};
+use judge::other_cases::OtherCases;
+use judge::verdict::TestVerdict;
+use puzzle::case::Case;
+use puzzle::spec::DRAWN;
+
+/// What became of a wrong kernel.
+pub(super) enum Search<'a> {
+    /// A test of the spec catches it.
+    Caught(Box<Caught<'a>>),
+    /// A drawn case catches it.
+    Drawn,
+    /// Neither the test nor the finding that it names does: the verdicts of all tests that ran.
+    Missed(Vec<TestVerdict>),
+}
+
+/// A wrong kernel in the test that catches it.
+pub(super) struct Caught<'a> {
+    /// The test.
+    pub(super) case: &'a Case,
+    run: Run,
+    /// Its verdict, without details.
+    pub(super) verdict: TestVerdict,
+}
+
+/// Runs the tests, the one that must catch the kernel first, until it is caught. What a finding catches is caught by the first test
+/// of the spec that shows it, if somebody reads the report, and otherwise by the fastest.
+pub(super) fn search<'a>(
+    loaded: &'a Loaded<'_>,
+    drawn: &DrawnCases<'_>,
+    kernel: &WrongKernel,
+    machine: &Machine,
+    is_read: bool,
+) -> Result<Search<'a>, Failure> {
+    if kernel.caught_by == DRAWN {
+        let verdict = drawn::first(machine.backend(), drawn)?;
+        let passed = verdict.passed();
+        return Ok(if passed { Search::Missed(vec![verdict]) } else { Search::Drawn });
+    }
+    let (named, mut others): (Vec<_>, Vec<_>) =
+        loaded.cases.iter().partition(|case| case.test == kernel.caught_by);
+    if is_read && named.is_empty() {
+        others.sort_by_key(|case| loaded.spec.tests.iter().position(|test| test.name == case.test));
+    }
+    let mut verdicts = Vec::new();
+    for case in named.into_iter().chain(others) {
+        let (run, verdict) = grade::run_and_judge(machine.backend(), case)?;
+        verdicts.push(verdict);
+        if kernel.is_caught(&verdicts)
+            && let Some(verdict) = verdicts.pop()
+        {
+            return Ok(Search::Caught(Box::new(Caught { case, run, verdict })));
+        }
+    }
+    Ok(Search::Missed(verdicts))
+}
+
+impl Caught<'_> {
+    /// With what a report tells of the wrong element, but for its causes in the formula.
+    pub(super) fn detailed(self, machine: &Machine, program: &Program) -> Self {
+        let Self { case, run, verdict } = self;
+        let verdict = grade::detailed(machine, program, case, &run, verdict, Detail::Full);
+        Self { case, run, verdict }
+    }
+
+    /// With the causes in the formula, as a student sees it where this is the first test that fails.
+    pub(super) fn explained(
+        self,
+        others: &OtherCases<'_>,
+        machine: &Machine,
+        program: &Program,
+    ) -> TestVerdict {
+        let Self { case, run, verdict } = self;
+        diagnose((machine, program), others, (case, &run), verdict)
+    }
+}
