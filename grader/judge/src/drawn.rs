@@ -52,11 +52,7 @@ impl<'a> DrawnCases<'a> {
         wanted: impl Fn(&Plan) -> bool,
     ) -> impl Iterator<Item = (&Plan, &Case, Flavour)> {
         self.cases.iter().filter(move |(plan, _)| wanted(plan)).filter_map(|(plan, built)| {
-            // Built outside the lock: a thread that waits for a part of its case may begin another kernel, which asks for this case.
-            if built.get().is_none() {
-                let _ = built.set(draw::build(self.spec, plan, self.seed));
-            }
-            let built = built.get()?;
+            let built = built.get_or_init(|| draw::build(self.spec, plan, self.seed));
             built.as_ref().map(|(case, flavour)| (plan, case, *flavour))
         })
     }
@@ -103,18 +99,19 @@ pub fn judge(
         match first_failure(backend, drawn)? {
             Outcome::Pass(passed, took) => (cases, time) = (passed, time + took),
             Outcome::Fail(failing) => {
-                smallest = Some(shrink(backend, spec, seed, *failing)?);
+                let first = failing.plan.clone();
+                smallest = Some((first, shrink(backend, spec, seed, *failing)?));
                 break;
             }
         }
     }
-    let Some(smallest) = smallest else { return Ok(Some(passed(cases, time, seed))) };
+    let Some((first, smallest)) = smallest else { return Ok(Some(passed(cases, time, seed))) };
     let (run, mut verdict) = grade::judge_case(machine, program, &smallest.case, Detail::Full)?;
     if verdict.passed() {
         // What fails by chance may pass the second time.
         verdict = judgement::with_formula(smallest.verdict, &smallest.case);
     } else {
-        let others = OtherCases::new(spec, seed);
+        let others = OtherCases::of_drawn(spec, seed, first);
         verdict = diagnose((machine, program), &others, (&smallest.case, &run), verdict);
     }
     verdict.smallest = Some(smallest.plan.flavour);

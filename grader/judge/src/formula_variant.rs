@@ -68,7 +68,7 @@ fn confirmed(
         return None;
     }
     for (at, other) in others.like(case, name).enumerate() {
-        if at >= ENOUGH && fitting.len() < 2 {
+        if at >= ENOUGH && fitting.len() < 2 && confirmed > 0 {
             break;
         }
         let Ok(run) = backend.run(&other) else { continue };

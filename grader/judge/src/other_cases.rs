@@ -3,7 +3,7 @@
 
 use crate::drawn::DrawnCases;
 use puzzle::case::{Case, CaseArg, CaseLaunch, CaseTensor};
-use puzzle::draw::Flavour;
+use puzzle::draw::{self, Flavour, Plan};
 use puzzle::oracle;
 use puzzle::spec::{Check, Data, DataKind, Spec, Test};
 use std::array;
@@ -15,6 +15,8 @@ use std::sync::OnceLock;
 const MORE_TESTS: usize = 6;
 /// Drawn cases that it is tried on.
 const DRAWN_CASES: usize = 18;
+/// How often the data of a drawn case that failed are drawn again.
+const REDRAWN: u64 = 12;
 /// The data of these: those that a formula never leaves open.
 const PLAIN: [Flavour; 3] = [Flavour::Integers, Flavour::Normal, Flavour::Offsets];
 /// Elements of all tensors of a test that runs again for this.
@@ -36,6 +38,8 @@ pub struct OtherCases<'s> {
     /// Small tests first.
     tests: Vec<CasesOfTest<'s>>,
     drawn: OnceLock<DrawnCases<'s>>,
+    /// The first drawn case that failed, if one did.
+    failed: Option<Plan>,
 }
 
 /// The cases of a test: as it stands, and with wilder data.
@@ -64,7 +68,13 @@ impl<'s> OtherCases<'s> {
         let mut tests: Vec<CasesOfTest<'s>> = spec.tests.iter().map(cases).collect();
         tests.retain(|of_test| of_test.elements <= MAX_ELEMENTS);
         tests.sort_by_key(|of_test| of_test.elements);
-        Self { spec, seed: seed.wrapping_add(1), tests, drawn: OnceLock::new() }
+        Self { spec, seed: seed.wrapping_add(1), tests, drawn: OnceLock::new(), failed: None }
+    }
+
+    /// As [`Self::new`], for a suspicion about a drawn case. `plan` is that of the case from which it was reduced, which comes last, and
+    /// then again with other data: only cases like this may show what is wrong.
+    pub(crate) fn of_drawn(spec: &'s Spec, seed: u64, plan: Plan) -> Self {
+        Self { failed: Some(plan), ..Self::new(spec, seed) }
     }
 
     /// Cases like `case` whose `tensor` is computed by the same kernels: the same test with other data and with wilder data, a few of the
@@ -84,7 +94,7 @@ impl<'s> OtherCases<'s> {
         let drawn = self.drawn(case, tensor).map(|case| Some(Cow::Borrowed(case)));
         let (known, dims) = (case.known.clone(), case.dims.clone());
         let (name, users) = (tensor.to_owned(), users(case, tensor));
-        let all = same.chain(rest).chain(drawn).flatten();
+        let all = same.chain(rest).chain(drawn).flatten().chain(self.redrawn());
         // Another kernel may compute the same, correctly.
         let all = all.filter(move |other| {
             let there = self::users(other, &name);
@@ -104,6 +114,13 @@ impl<'s> OtherCases<'s> {
             let test = wilder(of_test.test, &reals(self.spec), WILD[kind]);
             oracle::build_case(self.spec, &test, self.seed).ok()
         })
+    }
+
+    fn redrawn(&self) -> impl Iterator<Item = Cow<'_, Case>> {
+        let seed = |nth| self.seed.wrapping_sub(1).wrapping_add(nth);
+        let build = move |(plan, nth)| draw::build_exactly(self.spec, plan, seed(nth));
+        let seeds = self.failed.iter().flat_map(|plan| (0..REDRAWN).map(move |nth| (plan, nth)));
+        seeds.filter_map(build).map(Cow::Owned)
     }
 
     fn drawn(&self, case: &Case, tensor: &str) -> impl Iterator<Item = &Case> {
@@ -141,11 +158,7 @@ fn kept<'a>(
     if of_test.elements > MAX_KEPT {
         build().map(Cow::Owned)
     } else {
-        // Built outside the lock: a thread that waits for a part of its case may begin another kernel, which asks for this case.
-        if lazy.get().is_none() {
-            let _ = lazy.set(build());
-        }
-        lazy.get()?.as_ref().map(Cow::Borrowed)
+        lazy.get_or_init(build).as_ref().map(Cow::Borrowed)
     }
 }
 

@@ -58,7 +58,7 @@ const MAX_ELEMENTS: usize = 4096;
 /// A run contradicts a variant where a value is farther from it than this, as a part of its size.
 const ROUNDED_ELSEWHERE: f64 = 1e-5;
 /// A wrong element must be so many error bounds away from the expected value.
-const CLEAR: f64 = 8.0;
+const CLEAR: f64 = 4.0;
 
 /// The variants that explain the observation, the simplest first; with one slip, or where there is none with two.
 pub fn search(seen: &Observation) -> Vec<Variant> {

@@ -28,6 +28,9 @@ const MOST_ROUNDS: usize = 4;
 /// Cases with a size that is a multiple of a block, one less or one more; more of them where there are more pairs of size and block.
 const AT_BLOCKS: usize = 12;
 
+/// Cases in which all sizes that a block divides are just past a multiple of it.
+const CORNERS: usize = 8;
+
 /// What a small case may cost, in multiplications and additions. It keeps a whole run within a tenth of a second.
 const SMALL_STEPS: u64 = 30_000;
 
@@ -98,6 +101,7 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
         }
     }
     all.extend(large.into_iter().map(Some));
+    all.extend(drawer.corners(CORNERS).into_iter().map(Some));
     let of = |(number, free): (usize, Option<Dims>)| {
         let (set, flavour) = how.get(number).copied().unwrap_or((0, Flavour::Integers));
         Some(Plan { number, free: free?, kernels: sets[set].clone(), flavour })

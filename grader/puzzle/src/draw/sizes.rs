@@ -148,6 +148,41 @@ impl Drawer<'_> {
         all
     }
 
+    /// Cases in which all sizes that a block divides are just past a multiple of it at once, and the others are any small ones: a
+    /// mistake may need a second tile in one size and a partial one in another, and sizes that follow from these (those of an output)
+    /// end at the multiple in some.
+    pub fn corners(&mut self, count: usize) -> Vec<Dims> {
+        let calls = self.spec.tests.iter().flat_map(|test| &test.calls);
+        let blocks: BTreeSet<i64> =
+            calls.flat_map(|call| call.block).filter(|&n| n > 1).map(i64::from).collect();
+        let drawn = self.drawn;
+        let past = |range: &SizeRange, block: i64| range.min < block && block < range.max;
+        let mut found = Vec::new();
+        for _ in 0..TRIES {
+            let mut free = self.random(None, |values| values.next());
+            for range in &drawn.ranges {
+                let fitting: Vec<i64> =
+                    blocks.iter().copied().filter(|&block| past(range, block)).collect();
+                if !fitting.is_empty() {
+                    let block = fitting[self.below(fitting.len())];
+                    let most = (range.max / block).min(2) as usize;
+                    let multiple = block * (1 + self.below(most) as i64);
+                    free.insert(
+                        range.name.clone(),
+                        (multiple + 1 + self.below(2) as i64).min(range.max),
+                    );
+                }
+            }
+            if drawn.allows(self.spec, &free) && self.is_cheap(&free, LONG_COST / 8) {
+                found.push(free);
+            }
+            if found.len() == count {
+                break;
+            }
+        }
+        found
+    }
+
     /// For each size a case in which it is larger than in all small ones, and the others are large among theirs: a mistake may need
     /// two of them, such as a large window and a stride. (Most failures need the values of two parameters at most: Kuhn, Wallace and
     /// Gallo, IEEE Transactions on Software Engineering 30, 2004.)

@@ -146,3 +146,15 @@ fn mistakes_in_a_draw_are_named() {
         assert!(message(draw).contains(title), "{draw}: {}", message(draw));
     }
 }
+
+#[test]
+fn an_output_has_fewer_tiles_than_its_image_where_there_are_several() {
+    let spec = puzzle("16_conv_tiled_grid.toml");
+    for seed in 0..20 {
+        let tells = |p: &Plan| {
+            let (rows, columns) = (p.free["H"] - p.free["K"] + 1, p.free["W"] - p.free["K"] + 1);
+            rows > 16 && (columns - 1) / 16 < (p.free["W"] - 1) / 16
+        };
+        assert!(plans(&spec, seed).iter().any(|plan| tells(plan)), "{seed}");
+    }
+}
