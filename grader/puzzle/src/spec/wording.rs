@@ -24,12 +24,22 @@ const EXAMPLES: [(&str, &str); 18] = [
     ("atol", "atol = 1e-6"),
 ];
 
+/// Keys that are looked for in other tables than theirs, and what stands for them.
+const ELSEWHERE: [(&str, &str); 1] = [(
+    "work",
+    "declare it once, [workspace] with work = \"f32[N]\", and pass it: args = [\"work\"]",
+)];
+
 pub(crate) fn fault(text: &str, error: &toml::de::Error) -> Fault {
     let message = error.message().trim();
     let span = error.span().unwrap_or(0..text.len());
     if let Some((name, known)) = quoted_after(message, "unknown field ") {
         let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
-        return Fault::at(span, format!("unknown key `{name}`")).suggest(name, known, "key");
+        let fault = Fault::at(span, format!("unknown key `{name}`"));
+        return match ELSEWHERE.iter().find(|(key, _)| *key == name) {
+            Some((_, instead)) => fault.help(*instead),
+            None => fault.suggest(name, known, "key"),
+        };
     }
     if let Some((name, _)) = quoted_after(message, "missing field ") {
         let fault = Fault::at(span, format!("the key `{name}` is missing"));

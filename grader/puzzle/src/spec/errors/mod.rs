@@ -110,6 +110,15 @@ fn keys() {
        |
        = help: did you mean `name`?
     "#);
+    insta::assert_snapshot!(error("kernel = \"correlate\"\n", "kernel = \"correlate\"\nwork = \"f32[N]\"\n"), @r#"
+    error: unknown key `work`
+      --> puzzles/01_x.toml:17:1
+       |
+    17 | work = "f32[N]"
+       | ^^^^
+       |
+       = help: declare it once, [workspace] with work = "f32[N]", and pass it: args = ["work"]
+    "#);
     insta::assert_snapshot!(error("[[launch]]", "[launch]"), @r"
     error: this is one table, but a list of tables is expected
       --> puzzles/01_x.toml:15:1
