@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use super::{Spec, TimeGate, all, parsed, read_raw, text_of, together};
 use diagnostic::Failure;
-use specfile::RawStep;
+use specfile::{RawLaunch, RawStep};
 use std::path::Path;
 
 /// A step of a ladder: a whole kernel for its spec.
@@ -33,7 +33,6 @@ fn read(text: &str, path: &Path) -> Result<Vec<Step>, Vec<Fault>> {
         // The raw spec is used up by each step.
         let mut raw = parsed(text).map_err(|fault| vec![fault])?;
         let step = raw.step.swap_remove(index);
-        raw.step.clear();
         all([check(&step)])?;
         if let Some(gate) = raw.gate.iter().find(|gate| TimeGate::is_meant(gate)) {
             let fault = Fault::at(gate.bound.span(), "a ladder has no bound on the time");
@@ -48,6 +47,15 @@ fn read(text: &str, path: &Path) -> Result<Vec<Step>, Vec<Fault>> {
             ]);
         }
         raw.launch = launch;
+        // A workspace that only other steps take is not this step's. One that no step takes is reported.
+        let others: Vec<_> = raw.step.iter().flat_map(|step| &step.launch).collect();
+        let takes =
+            |launch: &RawLaunch, name: &str| launch.args.iter().any(|arg| arg.get_ref() == name);
+        raw.workspace.retain(|name, _| {
+            raw.launch.iter().any(|launch| takes(launch, name.get_ref()))
+                || !others.iter().any(|launch| takes(launch, name.get_ref()))
+        });
+        raw.step.clear();
         let mut spec = read_raw(text, path, raw)?;
         spec.hopper = arch.is_some();
         steps.push(Step { file: file.into_inner(), about: about.into_inner(), spec });
@@ -105,6 +113,22 @@ args   = ["x", "y", "n"]
 block  = 32
 grid   = 1
 "#;
+
+    #[test]
+    fn a_workspace_belongs_to_the_steps_that_take_it() {
+        let work = "[workspace]\nparts = 'f32[n]'\nlost = 'f32[n]'\n[math]";
+        let text = LADDER.replace("[math]", work);
+        let two = |first: &str, args: &str| {
+            let step = "\n[[step]]\nfile = '02'\nabout = 'a'\n[[step.launch]]\nkernel = 'twice'";
+            let text = text.replace(r#""y", "n""#, first);
+            let text = format!("{text}{step}\nargs = [{args}]\nblock = 32\ngrid = 1\n");
+            read(&text, Path::new("ladder.toml"))
+        };
+        let faults = two(r#""y", "parts", "n""#, "'x', 'y', 'n'").unwrap_err();
+        assert!(format!("{faults:?}").contains("no launch takes `lost`"), "{faults:?}");
+        let steps = two(r#""y", "parts", "n""#, "'x', 'y', 'lost', 'n'").unwrap();
+        assert_eq!(steps.len(), 2);
+    }
 
     #[test]
     fn a_step_may_be_for_hopper_alone() {
