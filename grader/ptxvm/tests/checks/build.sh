@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles the kernels of this folder to ptx.zst, which the tests read.
+# Compiles the kernels of this folder to ../ptx.zst, which the tests read.
 # Usage: NVCC=/path/to/nvcc ./build.sh
 set -eu
 cd "$(dirname "$0")"

@@ -10,7 +10,6 @@ fixtures did on whole numbers, where every order of sums gives the same.
 import ctypes as c
 import os
 import re
-import subprocess
 import sys
 
 import numpy as np
@@ -18,7 +17,9 @@ import numpy as np
 from gpu import Gpu, U, mix
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FIXTURES = os.path.join(HERE, "..", "fixtures")
+sys.path.append(os.path.dirname(HERE))
+import ptx  # noqa: E402: it lies in the folder above
+
 SETS = 64
 # Bits of exponent and mantissa.
 FORMATS = {"f16": (5, 10), "bf16": (8, 7), "tf32": (8, 23), "f32": (8, 23), "f64": (11, 52),
@@ -104,9 +105,7 @@ def hashes(results):
 
 def fixture(name):
     """The text of a fixture, which is packed with the others."""
-    unpack = ["zstd", "-dcq", os.path.join(FIXTURES, "ptx.zst")]
-    all_files = "\n" + subprocess.run(unpack, check=True, capture_output=True, text=True).stdout
-    return next(text for file, text in (part.split(" <==\n", 1) for part in all_files.split("\n==> ")[1:]) if file == name)
+    return ptx.files()[f"fixtures/{name}"]
 
 
 class Fixtures(Gpu):
