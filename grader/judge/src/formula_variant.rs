@@ -1,6 +1,7 @@
 //! Which wrong formula gives exactly what the kernel computed? Found with the data of the failing test, and believed once the
 //! kernel has run with other data, and where the spec has such tests at other sizes, and gave the same wrong formula's values again.
 
+use crate::grade;
 use crate::other_cases::OtherCases;
 use crate::verdict::{Cause, FormulaVariant, TestVerdict};
 use device::backend::{Backend, Run};
@@ -13,6 +14,15 @@ use std::borrow::Cow;
 /// After so many cases a single variant is believed. Several that fit all of them go through the others: sizes that were equal by
 /// chance differ there.
 const ENOUGH: usize = 16;
+/// Where more variants than this fit all cases, the data tell too little.
+const MOST: usize = 8;
+/// Lanes of a warp.
+const WARP: u32 = 32;
+/// So few numbers may be the same in all cases.
+const FEW: usize = 4;
+/// A factor may be a size that is so near to it, as a part of it.
+const NEAR: f64 = 1e-4;
+
 /// Adds to a failing verdict the variant of the formula that the kernel computes, if there is one and further runs confirm it.
 pub(crate) fn explain(
     backend: &dyn Backend,
@@ -36,13 +46,55 @@ pub(crate) fn explain(
     for closed in [true, false] {
         let Some(formula) = formula(case, &name, closed) else { continue };
         let fitting = search_variants(&seen.observation(formula));
-        let variant = confirmed(backend, others, case, &name, closed, fitting);
+        let variant = confirmed(backend, others, case, &seen, closed, fitting);
         if variant.is_some() {
             verdict.diffs[at].variant = variant;
             break;
         }
     }
+    if let Some(Cause::Factor { factor, size }) = &mut verdict.diffs[at].cause {
+        *size = size_of_factor(backend, others, case, &name, *factor);
+    }
     verdict
+}
+
+/// The only size of a case that `factor` is, or its inverse, if it follows that size in another case.
+fn size_of_factor(
+    backend: &dyn Backend,
+    others: &OtherCases<'_>,
+    case: &Case,
+    name: &str,
+    factor: f64,
+) -> Option<String> {
+    let is = |size: i64, factor: f64| {
+        let size = size as f64;
+        [size, size.recip()].iter().any(|s| (factor - s).abs() <= NEAR * s)
+    };
+    let mut sizes: Vec<&String> = case
+        .dims
+        .iter()
+        .filter(|(_, size)| **size > 1 && is(**size, factor))
+        .map(|d| d.0)
+        .collect();
+    let mut followed = false;
+    for other in others.like(case, name) {
+        if sizes.is_empty() {
+            break;
+        }
+        let Ok((_, verdict)) = grade::run_and_judge(backend, &other) else { continue };
+        let diff = verdict.diffs.iter().find(|diff| diff.tensor.name == name);
+        let factor = match diff.map(|diff| &diff.cause) {
+            None => 1.0,
+            Some(Some(Cause::Factor { factor, .. })) => *factor,
+            Some(_) => continue,
+        };
+        sizes.retain(|name| other.dims.get(*name).is_some_and(|size| is(*size, factor)));
+        followed |= sizes.iter().all(|name| other.dims.get(*name) != case.dims.get(*name));
+    }
+    match sizes[..] {
+        [size] if followed => Some(size.clone()),
+        _ => None,
+    }
 }
 
 /// The formula of a tensor, as the spec states it in closed form or as it is derived.
@@ -59,11 +111,12 @@ fn confirmed(
     backend: &dyn Backend,
     others: &OtherCases<'_>,
     case: &Case,
-    name: &str,
+    first: &Seen<'_>,
     closed: bool,
     mut fitting: Vec<Variant>,
 ) -> Option<FormulaVariant> {
-    let (mut confirmed, mut other_sizes) = (0, false);
+    let (name, mut confirmed, mut other_sizes) = (first.name, 0, false);
+    let mut same = first.only_number();
     if fitting.is_empty() {
         return None;
     }
@@ -77,10 +130,12 @@ fn confirmed(
         }
         let Some(seen) = Seen::of(&other, &run, name) else { continue };
         let Some(formula) = formula(&other, name, closed) else { continue };
-        let seen = seen.observation(formula);
-        let fits = compare_variants(&fitting, &seen);
+        let fits = compare_variants(&fitting, &seen.observation(formula));
         let explains = fits.contains(&Fit::Explains);
         confirmed += usize::from(explains);
+        if explains && seen.only_number() != same {
+            same = None;
+        }
         other_sizes |= explains && other.dims != case.dims;
         let mut fits = fits.into_iter();
         fitting.retain(|_| fits.next() != Some(Fit::Contradicts));
@@ -88,7 +143,9 @@ fn confirmed(
             return None;
         }
     }
-    let simplest = fitting.into_iter().next().filter(|_| confirmed > 0)?;
+    // Whoever stores the same number always computes no formula.
+    let is_clear = confirmed > 0 && same.is_none() && fitting.len() <= MOST;
+    let simplest = fitting.into_iter().next().filter(|_| is_clear)?;
     Some(FormulaVariant { says: simplest.says, confirmed, other_sizes })
 }
 
@@ -124,6 +181,12 @@ impl<'a> Seen<'a> {
         Some(Self { name, known: case.known_for(name), got: &got.values, expected, constants })
     }
 
+    /// The number that all of a few elements are.
+    fn only_number(&self) -> Option<u64> {
+        let first = self.got.first().filter(|_| self.got.len() <= FEW)?;
+        (first.is_finite() && self.got.iter().all(|got| got == first)).then(|| first.to_bits())
+    }
+
     fn observation<'s>(&'s self, formula: &'s SizedFormula) -> Observation<'s> {
         Observation {
             formula,
@@ -136,15 +199,12 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// The numbers of a launch that a kernel can confuse with sizes. A launch of one thread has none, and host code is called as one.
+/// The numbers of a launch that a kernel can confuse with sizes, or multiply with.
 fn constants(launch: &CaseLaunch) -> Vec<(String, i64)> {
-    if [launch.block, launch.grid] == [[1; 3]; 2] {
-        return Vec::new();
-    }
     let axes = |name: &str, sizes: [u32; 3]| {
         let named = ["x", "y", "z"].into_iter().zip(sizes);
-        let named = named.filter(|(axis, size)| *axis == "x" || *size > 1);
         named.map(|(axis, size)| (format!("{name}.{axis}"), i64::from(size))).collect::<Vec<_>>()
     };
-    [axes("blockDim", launch.block), axes("gridDim", launch.grid)].concat()
+    let warps = ("blockDim.x / 32".to_owned(), i64::from(launch.block[0] / WARP));
+    [axes("blockDim", launch.block), axes("gridDim", launch.grid), vec![warps]].concat()
 }

@@ -5,13 +5,13 @@
 use crate::formula_variant::{first_cause, formula};
 use crate::grade::{self, Machine, Program};
 use crate::other_cases::OtherCases;
-use crate::verdict::{Mismatch, TestVerdict, WrongPart};
+use crate::verdict::{Cause, Mismatch, TestVerdict, WrongPart};
 use cpptext::statements::is_head;
 use device::finding::SourceLoc;
 use device::provenance::Place;
 use device::vm::VmBackend;
-use device::vm::expansion::{Effort, Followed};
-use indexmath::{PartValue, parts};
+use device::vm::expansion::{Effort, Followed, RoundedOnTheWay};
+use indexmath::{Approx, PartValue, parts};
 use puzzle::case::Case;
 
 /// Further elements of the case that are looked at.
@@ -22,6 +22,8 @@ const MORE_CASES: usize = 2;
 const MOST_TRIED: usize = 5;
 /// An element tells something where its bound is no larger than this part of its error.
 const CLEAR: f64 = 1e-2;
+/// The same, where the element must be right without a rounding.
+const SLIGHT: f64 = 0.5;
 /// So near to a whole number a part may be it, but for rounding.
 const NEUTRAL: f64 = 1e-6;
 /// Parts that are looked at more closely.
@@ -81,7 +83,8 @@ pub(crate) fn explain(
     }
     let Some(at) = first_cause(case, &verdict) else { return verdict };
     let search = |closed| wrong_part(vm, others, case, &verdict, at, closed);
-    let mut found = search(true).or_else(|| search(false));
+    let rounded = || rounding(vm, others, case, &verdict, at);
+    let mut found = rounded().or_else(|| search(true)).or_else(|| search(false));
     // The head of a loop computes no such value: the compiler moved it there.
     let source = &program.compiled.source.text;
     if let Some(part) = &mut found {
@@ -89,6 +92,72 @@ pub(crate) fn explain(
     }
     verdict.diffs[at].part = found;
     verdict
+}
+
+/// The rounding that alone makes elements wrong, in other cases too.
+fn rounding(
+    vm: &VmBackend,
+    others: &OtherCases<'_>,
+    case: &Case,
+    verdict: &TestVerdict,
+    at: usize,
+) -> Option<WrongPart> {
+    let name = &verdict.diffs[at].tensor.name;
+    // Errors as small as these are worth some time.
+    let small = matches!(verdict.diffs[at].cause, Some(Cause::Rounding { .. }));
+    let effort = if small { Effort::MORE } else { Effort::QUICK };
+    let elements = wrong_elements(case, verdict, name);
+    let found = roundings_of(vm, effort, &elements);
+    let (first, more) = found.split_first()?;
+    let alike = |all: &[RoundedOnTheWay]| all.iter().filter(|other| other.to == first.to).count();
+    let mut cases = 0;
+    for other in others.like(case, name).take(3 * MOST_TRIED) {
+        let Ok((_, seen)) = grade::run_and_judge(vm, &other) else { continue };
+        let mut wrong = wrong_elements(&other, &seen, name);
+        // At the same sizes the same block computes an element.
+        let known = elements.iter().find(|wrong| wrong.block.is_some());
+        if let Some(known) = known.filter(|_| other.dims == case.dims) {
+            wrong.retain(|wrong| wrong.place == known.place);
+            for wrong in &mut wrong {
+                wrong.block = known.block;
+            }
+        }
+        cases += alike(&roundings_of(vm, effort, &wrong)).min(1);
+        if cases == MORE_CASES {
+            break;
+        }
+    }
+    let text = match first.to {
+        to if to.starts_with("f16") => "half precision",
+        to if to.starts_with("bf16") => "bfloat16",
+        _ => "a whole number",
+    };
+    let ((expected, got), line) = (first.values, first.loc.clone());
+    let (text, confirmed) = (text.to_owned(), alike(more) + cases);
+    (cases > 0).then_some(WrongPart { text, expected, got, line, confirmed, is_rounding: true })
+}
+
+/// Of the first wrong elements of a case that are far from right: the first rounding without which each would be right.
+fn roundings_of(vm: &VmBackend, effort: Effort, wrong: &[Wrong<'_>]) -> Vec<RoundedOnTheWay> {
+    let clear = wrong.iter().filter_map(|wrong| {
+        let expected = wrong.case.expected(wrong.name)?.get(wrong.place.flat)?;
+        let error = (wrong.got - expected.value).abs();
+        (expected.bound <= SLIGHT * error).then_some((wrong, expected))
+    });
+    let clear: Vec<_> = clear.take(1 + MORE_ELEMENTS).collect();
+    let Some(followed) = clear.first().and_then(|(first, _)| follow(vm, effort, first)) else {
+        return Vec::new();
+    };
+    let of = |(wrong, expected): (&Wrong<'_>, &Approx)| {
+        let is_right = |value: f64| (value - expected.value).abs() <= expected.bound;
+        let mut all = followed.roundings(wrong.case, wrong.place, wrong.got, &is_right);
+        let first = all.first()?.loc.clone();
+        let same = all.iter().all(|other| other.loc == first);
+        let mut first = all.swap_remove(0);
+        first.loc = first.loc.filter(|_| same);
+        Some(first)
+    };
+    clear.into_iter().filter_map(of).collect()
 }
 
 fn wrong_part(
@@ -129,7 +198,8 @@ fn wrong_part(
     let told = suspects.into_iter().find(|suspect| !suspect.neutral);
     let Suspect { part, got, line, .. } = told.filter(|_| cases > 0)?;
     confirmed += cases;
-    Some(WrongPart { text: part.text, expected: part.value, got, line, confirmed })
+    let (text, expected) = (part.text, part.value);
+    Some(WrongPart { text, expected, got, line, confirmed, is_rounding: false })
 }
 
 /// The wrong elements of an output, the one that the report shows first, and then far from each other.
@@ -156,12 +226,11 @@ fn wrong_elements<'a>(case: &'a Case, verdict: &TestVerdict, name: &'a str) -> V
     all.enumerate().map(of).collect()
 }
 
-fn follow<'a>(vm: &'a VmBackend, wrong: &'a Wrong<'_>) -> Option<Followed<'a>> {
+fn follow<'a>(vm: &'a VmBackend, effort: Effort, wrong: &'a Wrong<'_>) -> Option<Followed<'a>> {
     if let Some(followed) = vm.follow(wrong.case, Effort::QUICK, None).ok()? {
         return Some(followed);
     }
-    let [_] = wrong.case.launches[..] else { return None };
-    vm.follow(wrong.case, Effort::QUICK, Some(wrong.block?)).ok()?
+    vm.follow(wrong.case, effort, Some(wrong.block?)).ok()?
 }
 
 /// The parts that explain an element, those first that others are computed from; `None` if its values could not be followed.
@@ -180,7 +249,7 @@ fn suspects(vm: &VmBackend, wrong: &Wrong<'_>, closed: bool) -> Option<Vec<Suspe
     if all.is_empty() {
         return None;
     }
-    let followed = follow(vm, wrong)?;
+    let followed = follow(vm, Effort::QUICK, wrong)?;
     // What is exact for a kernel is not so for the parts of the formula in f64.
     let slack = expected.bound.max(1e-6 * expected.value.abs());
     let is_right = |value: f64| (value - expected.value).abs() <= slack;

@@ -119,12 +119,13 @@ pub struct TensorDiff {
     pub correct_sources: Vec<String>,
 }
 
-/// A value that a kernel computed wrongly, and nothing else: with the expected value in its place, the results are as expected.
+/// A value that a kernel computed wrongly, and nothing else: with the expected value in its place, the results are as expected. Or a
+/// rounding: without it they are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrongPart {
-    /// The part as the formula has it: `mean[r]`.
+    /// The part as the formula has it: `mean[r]`. Of a rounding, what the value is rounded to.
     pub text: String,
-    /// What it should have been.
+    /// What it should have been, and was before a rounding.
     pub expected: f64,
     /// What the kernel computed.
     pub got: f64,
@@ -132,6 +133,8 @@ pub struct WrongPart {
     pub line: Option<SourceLoc>,
     /// How many further elements, of the same case and of others with other data, it explains too; at least one.
     pub confirmed: usize,
+    /// It is a rounding.
+    pub is_rounding: bool,
 }
 
 /// A formula near the correct one that explains every element of an output.
@@ -231,7 +234,7 @@ pub enum Cause {
     Factor {
         /// What was got divided by what is expected.
         factor: f64,
-        /// The one size that equals the factor or its inverse.
+        /// The size that equals the factor or its inverse, here and at another value of it.
         size: Option<String>,
     },
     /// Every element is off by a multiple of the element of a vector at one of its coordinates: a bias.

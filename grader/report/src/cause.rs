@@ -46,9 +46,8 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
         Cause::Factor { factor, size } => factor_words(*factor, size.as_deref()),
         Cause::Addend { vector, times } => addend(vector, *times),
         Cause::Rounding { largest } => format!(
-            "all errors are small in {name}, at most {} % of the absolute values of the terms: as large as \
-             the rounding of a value to half precision.",
-            number((largest * 1e4).round() / 1e2)
+            "all errors are small in {name}: at most {} % of the absolute values of the terms.",
+            number(two_digits(100.0 * largest))
         ),
         Cause::Offset { by } => {
             let by = signed(*by);
@@ -116,12 +115,17 @@ pub(super) fn of_variant(variant: &FormulaVariant, tensor: &Tensor) -> String {
 
 /// What is said of a part of the formula that the kernel computed wrongly on the way to element `flat`.
 pub(super) fn of_part(part: &WrongPart, tensor: &Tensor, flat: usize) -> String {
-    let WrongPart { text, expected, got, line, confirmed } = part;
+    let WrongPart { text, expected, got, line, confirmed, is_rounding } = part;
     let element = tensor.element_name(flat);
     let (should, is) = pair(*expected, *got);
     let at = line.as_ref().map(|line| format!(" at line {}", line.line)).unwrap_or_default();
     let more = count(*confirmed, "further element");
     let verb = if *confirmed == 1 { "agrees" } else { "agree" };
+    if *is_rounding {
+        return format!(
+            "on the way to {element}, a value is rounded to {text}{at}: {should} becomes {is}; without this, nothing is wrong there ({more} {verb})."
+        );
+    }
     format!(
         "on the way to {element}, {text} comes out as {is}{at}, and should be {should}; nothing else is wrong there ({more} {verb})."
     )
@@ -163,6 +167,11 @@ fn addend(vector: &str, times: i64) -> String {
         n => format!("off by {n} times the corresponding element of {vector}"),
     };
     format!("every element is {off}.")
+}
+
+fn two_digits(value: f64) -> f64 {
+    let unit = 10_f64.powi(value.log10().floor() as i32 - 1);
+    if unit > 0.0 { (value / unit).round() * unit } else { value }
 }
 
 /// Only what was checked: a factor can come about in many ways.
@@ -312,7 +321,7 @@ mod tests {
         every element is off by 3 times the corresponding element of bias.
         every element is off by -4 times the corresponding element of bias.
         every element is off by +1.5.
-        all errors are small in grad(input), at most 0.09 % of the absolute values of the terms: as large as the rounding of a value to half precision.
+        all errors are small in grad(input): at most 0.088 % of the absolute values of the terms.
         each element is off by an amount that depends on its second coordinate only.
         each element is the expected value times a factor that depends on its first coordinate only: 0.999932 in grad(input)[0, *, *, *].
         the last two axes are swapped: the slices hold the expected values, stored column by column.

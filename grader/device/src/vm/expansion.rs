@@ -5,7 +5,8 @@ use crate::finding::ThreadId;
 use crate::provenance::{Factor, KernelFactor, KernelSum, KernelTerm, Place};
 use diagnostic::Failure;
 use indexmath::Values;
-use ptxvm::{Expansion, Number, Product, Provenance, ReplacedValue};
+pub use ptxvm::RoundedOnTheWay;
+use ptxvm::{BufferId, Expansion, Number, Product, Provenance, ReplacedValue};
 use puzzle::case::{Case, Role};
 use puzzle::tensor::{DType, size_of};
 
@@ -21,6 +22,8 @@ pub struct Effort {
 impl Effort {
     /// Some ten milliseconds: what a report may take.
     pub const QUICK: Self = Self { nodes: 100_000, steps: 300_000 };
+    /// Some tenths of a second.
+    pub const MORE: Self = Self { nodes: 1_000_000, steps: 1_000_000 };
     /// A second or two.
     pub const LONG: Self = Self { nodes: 4_000_000, steps: 16_000_000 };
 }
@@ -80,6 +83,11 @@ impl VmBackend {
     }
 }
 
+/// Where an element lies in its tensor.
+fn byte(case: &Case, at: Place) -> u64 {
+    (at.flat * size_of(case.tensors[at.tensor].tensor.dtype)) as u64
+}
+
 fn number(dtype: DType) -> Option<Number> {
     Some(match dtype {
         DType::F64 => Number::F64,
@@ -102,11 +110,11 @@ impl Followed<'_> {
     /// What an element was made of; None if no kernel wrote it, if it has too many
     /// products, or if it is made of elements of a tensor that is itself computed by the formula.
     pub fn sum(&self, case: &Case, at: Place) -> Option<KernelSum> {
-        let Place { tensor, flat } = at;
+        let tensor = at.tensor;
         let (wanted, _) = case.tensors.get(tensor)?.wanted()?;
         let scope = Scope { case, known: &case.known_for(&wanted.name) };
         let buffer = self.session.buffer(tensor)?;
-        let byte = (flat * size_of(case.tensors[tensor].tensor.dtype)) as u64;
+        let byte = byte(case, at);
         let memory = self.session.device.memory();
         let written = self.provenance.element(memory, buffer, byte, MAX_PRODUCTS)?;
         let Expansion::Products(products) = written.value else { return None };
@@ -133,15 +141,29 @@ impl Followed<'_> {
         is_right: &dyn Fn(f64) -> bool,
     ) -> Vec<ReplacedValue> {
         let Some(buffer) = self.session.buffer(at.tensor) else { return Vec::new() };
-        let size = |tensor: usize| size_of(case.tensors[tensor].tensor.dtype) as i64;
-        let start = |buffer, byte: i64| {
-            let address = self.session.device.memory().address(buffer);
-            let index = self.session.placed.index(address)?;
-            let flat = usize::try_from(byte.div_euclid(size(index))).ok()?;
-            case.tensors[index].start()?.get(flat).copied()
-        };
-        let byte = (at.flat as i64 * size(at.tensor)) as u64;
-        self.provenance.replaceable(buffer, byte, &start, got, instead, is_right)
+        let start = |buffer, byte| self.start(case, buffer, byte);
+        self.provenance.replaceable(buffer, byte(case, at), &start, got, instead, is_right)
+    }
+
+    /// The roundings behind an element, `got`, without which it would have been one for which `is_right` holds.
+    pub fn roundings(
+        &self,
+        case: &Case,
+        at: Place,
+        got: f64,
+        is_right: &dyn Fn(f64) -> bool,
+    ) -> Vec<RoundedOnTheWay> {
+        let Some(buffer) = self.session.buffer(at.tensor) else { return Vec::new() };
+        let start = |buffer, byte| self.start(case, buffer, byte);
+        self.provenance.roundings(buffer, byte(case, at), &start, got, is_right)
+    }
+
+    /// What an element was before the first launch.
+    fn start(&self, case: &Case, buffer: BufferId, byte: i64) -> Option<f64> {
+        let address = self.session.device.memory().address(buffer);
+        let given = &case.tensors[self.session.placed.index(address)?];
+        let flat = byte.div_euclid(size_of(given.tensor.dtype) as i64);
+        given.start()?.get(usize::try_from(flat).ok()?).copied()
     }
 
     fn term(&self, scope: Scope, product: &Product) -> Option<KernelTerm> {

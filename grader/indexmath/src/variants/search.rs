@@ -69,8 +69,9 @@ pub fn search(seen: &Observation) -> Vec<Variant> {
     {
         return Vec::new();
     }
-    let names: Vec<String> = seen.constants.iter().map(|(name, _)| name.clone()).collect();
-    let products = products(seen.formula).map(|(name, _)| name).collect::<Vec<_>>();
+    let names = seen.constants.iter().filter(|(_, value)| *value > 1).map(|(name, _)| name.clone());
+    let names: Vec<String> = names.collect();
+    let products = products(seen.formula, 2).map(|(name, _)| name).collect::<Vec<_>>();
     let all = drafts(&model, &dims, &names, &products);
     let comparison = Comparison::new(seen, &machine);
     let mut found = comparison.explaining(&all, &model, SEARCH);
@@ -81,10 +82,10 @@ pub fn search(seen: &Observation) -> Vec<Variant> {
     found
 }
 
-/// The products of two sizes, with names that no size has.
-fn products(formula: &SizedFormula) -> impl Iterator<Item = (String, i64)> {
+/// The products of two sizes that are `least` or more, with names that no size has.
+fn products(formula: &SizedFormula, least: i64) -> impl Iterator<Item = (String, i64)> {
     let sizes: Vec<(&String, &i64)> =
-        formula.dims().iter().filter(|(_, value)| **value > 1).collect();
+        formula.dims().iter().filter(|(_, value)| **value >= least).collect();
     let pairs =
         sizes.iter().enumerate().flat_map(|(at, a)| sizes[at + 1..].iter().map(move |b| (*a, *b)));
     let named = pairs.map(|(a, b)| (format!("{} * {}", a.0, b.0), a.1.saturating_mul(*b.1)));
@@ -141,7 +142,7 @@ impl Observation<'_> {
     fn dims(&self) -> Dims {
         let mut dims = self.formula.dims().clone();
         dims.extend(self.constants.iter().cloned());
-        dims.extend(products(self.formula));
+        dims.extend(products(self.formula, 0));
         dims
     }
 

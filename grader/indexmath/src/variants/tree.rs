@@ -137,7 +137,10 @@ impl Model {
             Node::Size(name, span) => Tree::Int(IntExpr::new(IntKind::Name(name.clone()), *span)),
             Node::Index(int) => Tree::Int(int.clone()),
             Node::Read(read) => Tree::Read(self.access(read)?),
-            Node::Neg(inner) => Tree::Neg(boxed(inner)?),
+            Node::Neg(inner) => match self.tree(inner)? {
+                Tree::Number(value) => Tree::Number(-value),
+                inner => Tree::Neg(Box::new(inner)),
+            },
             Node::Binary(op, left, right) => Tree::Binary(*op, boxed(left)?, boxed(right)?),
             // Ranges that depend on other indices, and products, have no slips yet.
             Node::Where(..) | Node::Reduce(Reduction::Prod, ..) => return None,

@@ -284,3 +284,30 @@ fn of_a_long_read_the_index_that_differs_is_named() {
     let named = "`image` is read with `stride_w*ow+dil_w*q-pad_h` in the place of `stride_w*ow+dil_w*q-pad_w`";
     assert!(says.iter().any(|s| s.contains(named)), "{says:?}");
 }
+
+#[test]
+fn only_what_changes_is_named() {
+    let types = [("a", "f32[N, K]"), ("b", "f32[M, K]"), ("y", "f32[N, M]")];
+    let dims = [("N", 4), ("M", 3), ("K", 5)];
+    let formula = "y[n,m] = sum[k] a[n,k] * b[m,k]";
+    let says = |wrong: &str| puzzle(&types, &dims, formula, wrong, false).explain("y");
+    let first = says("y[n,m] = sum[k] a[0,k] * b[m,k]");
+    assert!(first[0].starts_with("`a[0,k]` is read in the place of `a[n,k]`"), "{first:?}");
+    // A row length of 3: n * 3 + k.
+    let one = says("y[n,m] = sum[k] a[div(n*3+k,5),mod(n*3+k,5)] * b[m,k]");
+    assert!(
+        one[0].starts_with(
+            "the address of `a[n,k]` is computed with `M` in the place of the size `K`"
+        ),
+        "{one:?}"
+    );
+    let wrong = "y[n,m] = sum[k < K] a[div(n*3+k,5),mod(n*3+k,5)] * b[div(m*3+k,5),mod(m*3+k,5)]";
+    let both = says(wrong);
+    assert!(both[0].starts_with("the addresses of `a` and `b` are computed with `M`"), "{both:?}");
+    let size = says(&formula.replace("a[n,k] *", "abs(a[n,k]) *"));
+    assert!(size[0].starts_with("the absolute value of `a[n,k]` stands"), "{size:?}");
+    let number =
+        puzzle(&types, &dims, "y[n,m] = max(a[n,m], -1)", "y[n,m] = max(a[n,m], 0)", false);
+    let says = number.explain("y");
+    assert!(says.iter().any(|s| s.contains("the constant -1 is 0")), "{says:?}");
+}

@@ -3,7 +3,7 @@
 use super::cause;
 use crate::verdict::{Deviation, Mismatch, TensorDiff, TermDiff};
 use device::backend::RunTensor;
-use indexmath::{Approx, Dims};
+use indexmath::Approx;
 use puzzle::case::is_within_bound;
 use puzzle::tensor::Tensor;
 
@@ -18,15 +18,13 @@ pub(super) struct Expected<'a> {
     pub start: Option<&'a [f64]>,
     /// Threads of a block of the launch that computes it; 0 if unknown, or if they have several coordinates.
     pub block: usize,
-    /// Sizes of the test.
-    pub dims: &'a Dims,
     /// The inputs with one axis: a bias, for instance.
     pub vectors: &'a [(&'a str, &'a [f64])],
 }
 
 /// Compares an output of which all lengths agree; `None` if every element is correct.
 pub(super) fn diff(tensor: &Tensor, reference: &Expected, got: &RunTensor) -> Option<TensorDiff> {
-    let &Expected { values: expected, start, block, dims, vectors } = reference;
+    let &Expected { values: expected, start, block, vectors } = reference;
     let is_correct =
         |flat: usize| got.written[flat] && is_within_bound(got.values[flat], &expected[flat]);
     if (0..expected.len()).all(is_correct) {
@@ -56,7 +54,6 @@ pub(super) fn diff(tensor: &Tensor, reference: &Expected, got: &RunTensor) -> Op
         wrong: &wrong,
         start,
         block,
-        dims,
         vectors,
     };
     Some(TensorDiff {

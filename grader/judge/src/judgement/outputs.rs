@@ -4,7 +4,6 @@ use super::{compare, require};
 use crate::verdict::{Largest, TensorDiff, TestVerdict};
 use device::backend::{Run, RunTensor};
 use device::finding::{Element, Finding, Problem};
-use indexmath::Dims;
 use puzzle::case::{Case, CaseLaunch, CaseTensor, Role, last_launch_with};
 use puzzle::tensor::Tensor;
 
@@ -13,7 +12,7 @@ use puzzle::tensor::Tensor;
 /// What contradicts the case itself (a tensor missing from the run or of another length) becomes a finding, so that it
 /// can never pass.
 pub fn judge(case: &Case, run: &Run) -> TestVerdict {
-    let (mut findings, mut diffs) = judge_tensors(&case.tensors, &case.launches, &case.dims, run);
+    let (mut findings, mut diffs) = judge_tensors(&case.tensors, &case.launches, run);
     // What comes of a run with mistakes is no result.
     if findings.is_empty() && diffs.is_empty() {
         findings = require::unmet(case, run);
@@ -101,7 +100,6 @@ fn largest(tensors: &[CaseTensor], run: &Run) -> Vec<Largest> {
 fn judge_tensors(
     tensors: &[CaseTensor],
     launches: &[CaseLaunch],
-    dims: &Dims,
     run: &Run,
 ) -> (Vec<Finding>, Vec<TensorDiff>) {
     let mut findings = run.findings.clone();
@@ -150,7 +148,6 @@ fn judge_tensors(
                 values: expected,
                 start: case_tensor.start(),
                 block,
-                dims,
                 vectors: &vectors,
             };
             diffs.extend(compare::diff(&wanted, &reference, got));

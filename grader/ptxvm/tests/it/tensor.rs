@@ -327,23 +327,84 @@ fn accesses_of_whole_warps_are_counted() {
     assert_eq!([counts.store_requests, counts.store_sectors, counts.store_bytes], [16, 256, 8192]);
 }
 
+/// What an element of the last buffer is made of after a run: how often each number of factors occurs with each coefficient. `None`
+/// where it was not followed.
+fn followed(
+    mut device: Device,
+    name: &str,
+    threads: u32,
+    buffers: &[(BufferId, ptxvm::Number)],
+    params: Vec<Vec<u8>>,
+    byte: u64,
+) -> Option<Vec<(usize, f64, Vec<i64>)>> {
+    let launch = ptxvm::Launch { grid: [1; 3], block: [threads, 1, 1], dynamic_shared: 0, params };
+    let mut provenance = ptxvm::Provenance::new(buffers.iter().copied());
+    let Device { module, memory, options } = &mut device;
+    let kernel = module.kernel(name).expect("the kernel");
+    ptxvm::launch_with_provenance(module, kernel, &launch, memory, options, &mut provenance)
+        .expect("it runs");
+    let (last, _) = buffers[buffers.len() - 1];
+    let written =
+        provenance.element(memory, last, byte, 100).filter(|_| provenance.is_complete())?;
+    let ptxvm::Expansion::Products(products) = written.value else { return None };
+    let place = |factor: &ptxvm::Factor| match factor {
+        ptxvm::Factor::Element { byte, .. } => *byte,
+        ptxvm::Factor::Function { .. } => -1,
+    };
+    let of = |product: &ptxvm::Product| {
+        let places: Vec<i64> = product.factors.iter().map(place).collect();
+        (places.len(), product.coefficient, places)
+    };
+    Some(products.iter().map(of).collect())
+}
+
 #[test]
-fn values_are_not_followed_through_tensor_cores() {
+fn values_are_followed_through_products_of_matrices() {
+    use ptxvm::Number::{F16, F32};
+    for (arch, ptx) in wmma() {
+        let (m, n, k) = (32, 32, 16);
+        let mut device = Device::new(&ptx);
+        let a = device.input(&Element::F16.encode(&integers(m * k, 1)));
+        let b = device.input(&Element::F16.encode(&integers(k * n, 2)));
+        let c = device.in_out(&integers(m * n, 3));
+        let mut params = pointers(&device, &[a, b, c]);
+        params.extend([m, n, k].map(|dim| (dim as i32).bytes()));
+        params.extend([0.5f32, -2.0].map(Plain::bytes));
+        let buffers = [(a, F16), (b, F16), (c, F32)];
+        let (row, col) = (21, 18);
+        let byte = 4 * (row * n + col);
+        let found = followed(device, "wmma_gemm", 128, &buffers, params, byte as u64);
+        let mut found = found.unwrap_or_else(|| panic!("{arch}"));
+        let at = |value: usize| value as i64;
+        let pair = |k: usize| vec![at(2 * (row * 16 + k)), at(2 * (k * n + col))];
+        let mut expected: Vec<_> = (0..k).map(|k| (2, 0.5, pair(k))).collect();
+        expected.push((1, -2.0, vec![at(byte)]));
+        let key = |sum: &(usize, f64, Vec<i64>)| sum.2.clone();
+        found.sort_by_key(key);
+        expected.sort_by_key(key);
+        assert_eq!(found, expected, "{arch}");
+    }
+}
+
+#[test]
+fn what_is_not_followed_through_tensor_cores_is_unknown() {
+    use ptxvm::Number::{F16, F32};
+    // Two halves at once.
     let mut device = Device::new(&wmma()[0].1);
-    let buffers =
-        [device.input(&[0u16; 256]), device.input(&[0u16; 256]), device.output::<u16>(256)];
-    let params = pointers(&device, &buffers);
-    let launch = ptxvm::Launch { grid: [1; 3], block: [32, 1, 1], dynamic_shared: 0, params };
-    let mut provenance = ptxvm::Provenance::new([(buffers[0], ptxvm::Number::F16)]);
-    let kernel = device.module.kernel("wmma_elements").expect("the kernel");
-    ptxvm::launch_with_provenance(
-        &device.module,
-        kernel,
-        &launch,
-        &mut device.memory,
-        &device.options,
-        &mut provenance,
-    )
-    .expect("it runs");
-    assert!(!provenance.is_complete());
+    let [a, b] = [0; 2].map(|_| device.input(&[0u16; 256]));
+    let out = device.output::<u16>(256);
+    let params = pointers(&device, &[a, b, out]);
+    let buffers = [(a, F16), (b, F16), (out, F16)];
+    let found = followed(device, "wmma_elements", 32, &buffers, params, 0);
+    assert!(found.is_none_or(|sum| sum.iter().any(|product| product.2.contains(&-1))));
+    // `ldmatrix`.
+    let (m, n, k) = (64, 32, 32);
+    let mut device = Device::new(&fixture(MMA[0].1));
+    let a = device.input(&Element::F16.encode(&integers(m * k, 1)));
+    let b = device.input(&Element::F16.encode(&integers(k * n, 2)));
+    let out = device.output::<f32>(m * n);
+    let mut params = pointers(&device, &[a, b, out]);
+    params.extend([m, n, k].map(|dim| (dim as i32).bytes()));
+    let buffers = [(a, F16), (b, F16), (out, F32)];
+    assert_eq!(followed(device, "mma_gemm", 128, &buffers, params, 0), None);
 }

@@ -16,19 +16,23 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
     edits
 }
 
-/// `now` in the place of `correct`.
-fn read(place: &Place, correct: &Access, now: Access, key: String, rank: u8) -> Edit {
-    let texts = (place.model.access_text(&now), place.model.access_text(correct));
+/// `now` in the place of `correct`, in words.
+pub(super) fn replaced(place: &Place, correct: &Access, now: &Access) -> String {
+    let texts = (place.model.access_text(now), place.model.access_text(correct));
     let pairs = || now.subscripts.iter().zip(&correct.subscripts).filter(|(now, old)| now != old);
     // Of long texts the end is cut off, and with it what differs.
-    let says = match pairs().next() {
+    match pairs().next() {
         Some((other, old)) if texts.0.ends_with("...`") && pairs().count() == 1 => {
             let (other, old) = (place.model.int_text(other), place.model.int_text(old));
             let name = &place.model.tensors[correct.tensor].name;
             format!("`{name}` is read with `{other}` in the place of `{old}`")
         }
         _ => format!("{} is read in the place of {}", texts.0, texts.1),
-    };
+    }
+}
+
+fn read(place: &Place, correct: &Access, now: Access, key: String, rank: u8) -> Edit {
+    let says = replaced(place, correct, &now);
     Edit::new(key, rank, Tree::Read(now), says)
 }
 
@@ -163,8 +167,15 @@ fn powers(place: &Place, access: &Access) -> Vec<Edit> {
     let read = place.tree;
     let over = Tree::binary(Op::Div, Tree::Number(1.0), read.clone());
     let square = Tree::binary(Op::Mul, read.clone(), read.clone());
-    let root = Tree::Call(Function::Sqrt, vec![read.clone()]);
+    let call = |f: Function| Tree::Call(f, vec![read.clone()]);
+    let (root, absolute) = (call(Function::Sqrt), call(Function::Abs));
     vec![
+        Edit::new(
+            "absolute",
+            2,
+            absolute,
+            format!("the absolute value of {text} stands in its place"),
+        ),
         Edit::new("reciprocal", 2, over, format!("the reciprocal of {text} stands in its place")),
         Edit::new("square", 3, square, format!("the square of {text} stands in its place")),
         Edit::new("root", 3, root, format!("the root of {text} stands in its place")),

@@ -1,11 +1,12 @@
 //! Slips of a whole part: its sign, a factor too many, a derivative that stops there, one index in all of its reads, another part
 //! in its place.
 
-use super::{Edit, Place, swapped};
+use super::{Edit, Place, reads, swapped};
 use crate::program::node::IndexId;
 use crate::syntax::int_expr::{IntExpr, IntKind};
 use crate::syntax::operators::Op;
 use crate::variants::tree::{Access, Tree};
+use std::collections::BTreeSet;
 
 /// The slips of the part `target`, whose body is the place's tree; `last` says that it is the result.
 pub(crate) fn edits(place: &Place, target: &str, last: bool) -> Vec<Edit> {
@@ -54,10 +55,15 @@ fn indices(place: &Place) -> Vec<Edit> {
     for &index in place.scope {
         let name = place.model.name(index);
         let mut add = |key: String, to: IntExpr, says: String| {
-            let tree = map_accesses(place.tree, &|access| Access {
+            let change = |access: &Access| Access {
                 subscripts: access.subscripts.iter().map(|int| replaced(int, index, &to)).collect(),
                 ..access.clone()
-            });
+            };
+            let tree = map_accesses(place.tree, &change);
+            let says = match &changed(place.tree, &change)[..] {
+                [one] => reads::replaced(place, one, &change(one)),
+                _ => says,
+            };
             edits.push(Edit::new(key, 2, tree, says));
         };
         add(
@@ -104,21 +110,45 @@ fn strides(place: &Place) -> Vec<Edit> {
             let size =
                 |name: &String| IntExpr::new(IntKind::Name(name.clone()), crate::Span::default());
             let is_it = |int: &IntExpr| matches!(&int.kind, IntKind::Name(name) if name == from);
-            let tree = map_accesses(place.tree, &|access| Access {
-                shape: access
-                    .shape
-                    .iter()
-                    .map(|int| if is_it(int) { size(to) } else { int.clone() })
-                    .collect(),
+            // No address depends on the size of the first axis.
+            let other = |(axis, int): (usize, &IntExpr)| {
+                if axis > 0 && is_it(int) { size(to) } else { int.clone() }
+            };
+            let change = |access: &Access| Access {
+                shape: access.shape.iter().enumerate().map(other).collect(),
                 ..access.clone()
-            });
+            };
+            let tree = map_accesses(place.tree, &change);
             let (now, correct) = (place.size_text(&size(to)), place.size_text(&size(from)));
-            let says = format!("all addresses are computed with {now} in the place of {correct}");
+            let which = match &changed(place.tree, &change)[..] {
+                [one] => format!("the address of {} is", place.model.access_text(one)),
+                all => {
+                    let names: BTreeSet<&str> =
+                        all.iter().map(|a| &*place.model.tensors[a.tensor].name).collect();
+                    let names: Vec<&str> = names.into_iter().collect();
+                    format!("the addresses of `{}` are", names.join("` and `"))
+                }
+            };
+            let says = format!("{which} computed with {now} in the place of the size {correct}");
             edits.push(Edit::new(format!("strides {from} {to}"), 2, tree, says));
         }
     }
     edits.retain(|edit| edit.tree != *place.tree);
     edits
+}
+
+/// The reads that `f` makes others of.
+fn changed(tree: &Tree, f: &dyn Fn(&Access) -> Access) -> Vec<Access> {
+    let mut all = Vec::new();
+    tree.visit(&mut Vec::new(), &mut |_, tree| {
+        if let Tree::Read(access) = tree
+            && f(access) != *access
+            && !all.contains(access)
+        {
+            all.push(access.clone());
+        }
+    });
+    all
 }
 
 fn map_accesses(tree: &Tree, f: &dyn Fn(&Access) -> Access) -> Tree {

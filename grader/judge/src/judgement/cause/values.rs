@@ -46,7 +46,7 @@ pub(super) fn factor(view: &View) -> Option<Cause> {
         return None;
     }
     let holds = (0..view.got.len()).all(|i| is_times(view, i, factor));
-    holds.then(|| Cause::Factor { factor, size: size_named(view, factor) })
+    holds.then_some(Cause::Factor { factor, size: None })
 }
 
 /// Nearer to 1 than this a factor may be rounding, or a single small error.
@@ -88,18 +88,6 @@ pub(super) fn factor_along(view: &View) -> Option<Cause> {
         }
     }
     None
-}
-
-/// The name of the only size that equals `factor` or its inverse.
-fn size_named(view: &View, factor: f64) -> Option<String> {
-    let near = |size: i64| {
-        let size = size as f64;
-        size > 1.0
-            && [size, 1.0 / size].iter().any(|s| (factor - s).abs() <= slack(view, 2.0 * s.abs()))
-    };
-    let mut names = view.dims.iter().filter(|&(_, &size)| near(size)).map(|(name, _)| name);
-    let name = names.next()?;
-    names.next().is_none().then(|| name.clone())
 }
 
 /// Differences that are called equal differ by no more than this part of the largest: where rounding hides more than that, nothing
@@ -167,6 +155,10 @@ pub(super) fn offset(view: &View) -> Option<Cause> {
     }
     let by = difference(view, 0);
     let scale = largest_difference(view);
+    // Infinitely far is no amount.
+    if !scale.is_finite() {
+        return None;
+    }
     if by != 0.0 && view.varied(0..n) && (0..n).all(|i| is_off_by(view, i, by, scale)) {
         return Some(Cause::Offset { by });
     }

@@ -1,6 +1,6 @@
 //! What the search for a cause is given.
 
-use indexmath::{Approx, Dims};
+use indexmath::Approx;
 use puzzle::case::is_within_bound;
 use puzzle::tensor::DType;
 
@@ -16,7 +16,6 @@ pub(crate) struct View<'a> {
     pub start: Option<&'a [f64]>,
     /// Threads of a block of the launch that computes it; 0 if unknown, or if they have several coordinates.
     pub block: usize,
-    pub dims: &'a Dims,
     /// Inputs with one axis, by name.
     pub vectors: &'a [(&'a str, &'a [f64])],
 }

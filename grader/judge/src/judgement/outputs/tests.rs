@@ -53,7 +53,7 @@ fn run(tensors: &[(&[f64], &[bool])]) -> Run {
 }
 
 fn judged(tensors: &[CaseTensor], run: &Run) -> (Vec<Finding>, Vec<TensorDiff>) {
-    judge_tensors(tensors, &[launch()], &Dims::new(), run)
+    judge_tensors(tensors, &[launch()], run)
 }
 
 const ALL: &[bool] = &[true; 2];

@@ -35,8 +35,23 @@ pub enum Node {
     Function(&'static str, [NodeId; 2], LocationId),
     /// A value that is not followed any further; the number tells such values apart.
     Opaque(u32, LocationId),
-    /// Two words in one register of 64 bits, the low one first.
+    /// Two values in the halves of one register, the low one first.
     Pair(NodeId, NodeId),
+    /// A value that became a float of 16 bits with this name on the way. In sums of products that changes nothing.
+    Rounded(&'static str, NodeId, LocationId),
+    /// An element of a matrix product: the number of the product, row and column.
+    Dot(u32, u16, u16),
+}
+
+/// A matrix product, D = A B + C, whose matrices lie row by row.
+#[derive(Debug)]
+pub struct MatrixProduct {
+    pub a: Vec<NodeId>,
+    pub b: Vec<NodeId>,
+    pub c: Vec<NodeId>,
+    /// Columns of B, and of C.
+    pub columns: usize,
+    pub place: LocationId,
 }
 
 /// All nodes that the values of a run are made of.
@@ -48,6 +63,8 @@ pub struct Arena {
     opaque: u32,
     /// What opaque values were made of, where that is known.
     sources: FxHashMap<NodeId, Vec<NodeId>>,
+    /// The products that elements are named by.
+    matrices: Vec<MatrixProduct>,
     /// The float that each node was when an instruction read it last; NaN where none did.
     seen: Vec<f64>,
 }
@@ -62,6 +79,7 @@ impl Arena {
             limit,
             opaque: 0,
             sources: FxHashMap::default(),
+            matrices: Vec::new(),
             seen: Vec::new(),
         }
     }
@@ -122,7 +140,8 @@ impl Arena {
 
     /// Notes the float that a node was; of nodes that stand for other bits nothing is noted.
     pub fn observe(&mut self, id: NodeId, value: f64) {
-        if matches!(self.get(id), Node::Add(..) | Node::Mul(..) | Node::Opaque(..)) {
+        use Node::{Add, Dot, Mul, Opaque, Rounded};
+        if matches!(self.get(id), Add(..) | Mul(..) | Opaque(..) | Rounded(..) | Dot(..)) {
             let at = id.0 as usize;
             if self.seen.len() <= at {
                 self.seen.resize(self.nodes.len(), f64::NAN);
@@ -175,6 +194,42 @@ impl Arena {
 
     pub fn function(&mut self, name: &'static str, args: [NodeId; 2], place: LocationId) -> NodeId {
         self.node(Node::Function(name, args, place))
+    }
+
+    /// What widening the float of 16 bits `of` gives, which is called `name` and made of `inner`.
+    pub fn widened(
+        &mut self,
+        name: &'static str,
+        (of, inner, place): (&str, NodeId, LocationId),
+    ) -> NodeId {
+        match self.get(inner) {
+            // Bits that were loaded.
+            Node::Element(..) | Node::Opaque(..) | Node::Constant(_) if of != name => inner,
+            _ => self.node(Node::Rounded(name, inner, place)),
+        }
+    }
+
+    /// The elements of a matrix product.
+    pub fn product(&mut self, product: MatrixProduct) -> Vec<NodeId> {
+        let (number, columns) = (self.matrices.len() as u32, product.columns);
+        let elements = product.c.len();
+        self.matrices.push(product);
+        let element =
+            |at| self.node(Node::Dot(number, (at / columns) as u16, (at % columns) as u16));
+        (0..elements).map(element).collect()
+    }
+
+    /// What an element of a product is the sum of: an element of C, and pairs of elements of A and B.
+    pub fn dot(
+        &self,
+        number: u32,
+        row: u16,
+        column: u16,
+    ) -> (NodeId, Vec<(NodeId, NodeId)>, LocationId) {
+        let MatrixProduct { a, b, c, columns, place } = &self.matrices[number as usize];
+        let (row, column, depth) = (row as usize, column as usize, b.len() / columns);
+        let pair = |k: usize| (a[row * depth + k], b[k * columns + column]);
+        (c[row * columns + column], (0..depth).map(pair).collect(), *place)
     }
 
     pub fn pair(&mut self, low: NodeId, high: NodeId) -> NodeId {

@@ -105,6 +105,7 @@ impl Provenance {
                     }
                 }
                 Node::Neg(inner) => stack.push((inner, -coefficient, added)),
+                Node::Rounded(_, inner, _) => stack.push((inner, coefficient, added)),
                 Node::Constant(bits) => {
                     let coefficient = coefficient * f64::from_bits(bits);
                     if coefficient != 0.0 {
@@ -117,31 +118,23 @@ impl Provenance {
                     }
                 }
                 Node::Mul(a, b, place) => {
-                    if depth == 0 {
-                        return Err(TooLarge);
-                    }
-                    let (first, second) =
-                        (self.products(a, left, depth - 1)?, self.products(b, left, depth - 1)?);
-                    if first.len().saturating_mul(second.len()) > *left {
-                        return Err(TooLarge);
-                    }
-                    for x in &first {
-                        for y in &second {
-                            let coefficient = coefficient * x.coefficient * y.coefficient;
-                            if coefficient == 0.0 {
-                                continue;
-                            }
-                            let constant = x.factors.is_empty() || y.factors.is_empty();
-                            let scaled = if constant { place } else { x.scaled.max(y.scaled) };
-                            // A factor that is a sum says more closely where its products come from.
-                            let place = match (first.len(), second.len()) {
-                                (1, 1) if added != 0 => added,
-                                (1, 1) => place,
-                                (_, 1) => x.place,
-                                _ => y.place,
-                            };
-                            let factors = [x.factors.as_slice(), &y.factors].concat();
-                            found.push(UnresolvedProduct { coefficient, factors, place, scaled });
+                    found.extend(self.multiplied(
+                        (a, b, place),
+                        coefficient,
+                        added,
+                        left,
+                        depth,
+                    )?);
+                }
+                Node::Dot(number, row, column) => {
+                    let (sum, pairs, place) = self.arena.dot(number, row, column);
+                    stack.push((sum, coefficient, place));
+                    for (a, b) in pairs {
+                        let more =
+                            self.multiplied((a, b, place), coefficient, place, left, depth)?;
+                        found.extend(more);
+                        if found.len() > *left {
+                            return Err(TooLarge);
                         }
                     }
                 }
@@ -168,6 +161,46 @@ impl Provenance {
             }
         }
         *left -= found.len();
+        Ok(found)
+    }
+
+    /// The products of two factors, multiplied at `place`.
+    fn multiplied(
+        &self,
+        (a, b, place): (NodeId, NodeId, LocationId),
+        coefficient: f64,
+        added: LocationId,
+        left: &mut usize,
+        depth: usize,
+    ) -> Result<Vec<UnresolvedProduct>, TooLarge> {
+        if depth == 0 {
+            return Err(TooLarge);
+        }
+        let (first, second) =
+            (self.products(a, left, depth - 1)?, self.products(b, left, depth - 1)?);
+        if first.len().saturating_mul(second.len()) > *left {
+            return Err(TooLarge);
+        }
+        let mut found = Vec::new();
+        for x in &first {
+            for y in &second {
+                let coefficient = coefficient * x.coefficient * y.coefficient;
+                if coefficient == 0.0 {
+                    continue;
+                }
+                let constant = x.factors.is_empty() || y.factors.is_empty();
+                let scaled = if constant { place } else { x.scaled.max(y.scaled) };
+                // A factor that is a sum says more closely where its products come from.
+                let place = match (first.len(), second.len()) {
+                    (1, 1) if added != 0 => added,
+                    (1, 1) => place,
+                    (_, 1) => x.place,
+                    _ => y.place,
+                };
+                let factors = [x.factors.as_slice(), &y.factors].concat();
+                found.push(UnresolvedProduct { coefficient, factors, place, scaled });
+            }
+        }
         Ok(found)
     }
 }

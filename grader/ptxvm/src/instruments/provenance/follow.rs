@@ -19,6 +19,7 @@ use crate::isa::window::Window;
 use crate::lanes::lanes;
 use crate::machine::monitor::{Event, Monitor, Step};
 use crate::machine::registers::Registers;
+use crate::memory::Memory;
 use crate::memory::buffer::BufferId;
 use crate::memory::lane_memory::LaneMemory;
 
@@ -73,6 +74,7 @@ impl Monitor for &mut Provenance {
                 Operation::Copy { .. } | Operation::CopiesArrive { .. } => self.lost = true,
                 _ => {}
             },
+            Op::Matrix(matrix) => self.matrix(step, matrix),
             Op::Load(address, _) | Op::Store(address, _) => self.addressed(step, address.base),
             Op::PoisonPropagatingLoad(quiet) | Op::PoisonPropagatingStore(quiet) => {
                 self.addressed(step, quiet.address.base);
@@ -89,10 +91,18 @@ impl Monitor for &mut Provenance {
             Op::Store(_, elements) => self.stored(event, elements),
             Op::PoisonPropagatingStore(quiet) => self.stored(event, &quiet.elements),
             Op::Atom(atom) => self.updated(event, atom),
+            Op::Matrix(_) => self.matrix_stored(event),
             Op::Mbarrier(_) => {}
             _ => self.lost = true,
         }
     }
+}
+
+/// What a read needs besides an address.
+pub(super) struct Source<'a> {
+    pub place: LocationId,
+    pub window: Window,
+    pub memory: &'a Memory,
 }
 
 /// Operations that leave nothing in a register or in memory that could be an expression.
@@ -120,7 +130,7 @@ fn moves_nothing(op: &Op) -> bool {
 }
 
 impl Provenance {
-    fn place(&self, pc: u32) -> LocationId {
+    pub(super) fn place(&self, pc: u32) -> LocationId {
         self.place_of.get(pc as usize).copied().unwrap_or(0)
     }
 
@@ -132,7 +142,7 @@ impl Provenance {
     }
 
     /// Where an access goes depends on values.
-    fn addressed(&mut self, step: &Step, base: Base) {
+    pub(super) fn addressed(&mut self, step: &Step, base: Base) {
         let slot = match base {
             Base::Reg32(register) => Slot::Reg32(register),
             Base::Reg64(register) => Slot::Reg64(register),
@@ -276,11 +286,13 @@ impl Provenance {
             },
             Rule::Narrow => match self.arena.get(x) {
                 Node::Function("f16" | "bf16" | "f16 bits" | "bf16 bits", ..) => x,
+                Node::Pair(low, _) => low,
                 _ => self.arena.opaque(place),
             },
             Rule::Widen(name) => match self.arena.get(x) {
-                Node::Function(bits, [inner, _], _) if bits == raw(name) => inner,
-                Node::Function(other, [inner, _], _) if other == name => inner,
+                Node::Function(of, [inner, _], at) if of == raw(name) || of == name => {
+                    self.arena.widened(name, (of, inner, at))
+                }
                 _ => self.arena.opaque(place),
             },
             Rule::Low | Rule::High => match self.arena.get(x) {
@@ -392,58 +404,73 @@ impl Provenance {
     }
 
     /// Notes what a place holds.
-    fn put(&mut self, window: Window, address: u64, bytes: u32, node: NodeId, by: WriteOrigin) {
+    pub(super) fn put(
+        &mut self,
+        window: Window,
+        address: u64,
+        bytes: u32,
+        node: NodeId,
+        by: WriteOrigin,
+    ) {
         let cells = match window {
             Window::Global => &mut self.global,
             Window::Shared => &mut self.shared,
             _ => &mut self.local,
         };
-        let whole = match (node.is_some(), self.arena.get(node)) {
-            (true, Node::Pair(low, high)) if bytes == 8 => {
-                cells.store(address, 4, low, by) & cells.store(address + 4, 4, high, by)
-            }
-            _ => cells.store(address, bytes, node, by),
-        };
-        self.lost |= !whole;
+        if let (Node::Pair(low, high), true) = (self.arena.get(node), node.is_some() && bytes >= 4)
+        {
+            let half = bytes / 2;
+            self.put(window, address, half, low, by);
+            return self.put(window, address + u64::from(half), half, high, by);
+        }
+        self.lost |= !cells.store(address, bytes, node, by);
     }
 
-    /// The expression of a place that is read.
-    fn read(&mut self, event: &Event, lane: usize, address: u64, bytes: u32) -> NodeId {
-        let place = self.place(event.pc);
-        let found = match event.window {
+    /// The expression of a place that is read; of local memory that of its thread.
+    pub(super) fn read(&mut self, source: &Source, address: u64, bytes: u32) -> NodeId {
+        let place = source.place;
+        let found = match source.window {
             Window::Global => self.global.load(address, bytes),
             Window::Shared => self.shared.load(address, bytes),
-            Window::Local => self.local.load(local_address(event.warp, lane, address), bytes),
-            Window::Const => return self.constant(event, address, bytes, place),
+            Window::Local => self.local.load(address, bytes),
+            Window::Const => return self.constant(source, address, bytes),
             Window::Param => return NodeId::NONE,
         };
         match found {
             LoadedValue::Whole(node) => node,
             LoadedValue::Halves(NodeId::NONE, NodeId::NONE) => NodeId::NONE,
             // A plain word beside an expression.
-            LoadedValue::Halves(NodeId::NONE, _)
-            | LoadedValue::Halves(_, NodeId::NONE)
-            | LoadedValue::Mixed => self.arena.opaque(place),
+            LoadedValue::Halves(NodeId::NONE, _) | LoadedValue::Halves(_, NodeId::NONE) => {
+                self.arena.opaque(place)
+            }
             LoadedValue::Halves(low, high) => self.arena.pair(low, high),
-            LoadedValue::Nothing if event.window == Window::Global => {
-                self.untouched(event, address, bytes, place)
+            LoadedValue::Mixed if bytes >= 4 => {
+                let half = bytes / 2;
+                let low = self.read(source, address, half);
+                let high = self.read(source, address + u64::from(half), half);
+                let both = low.is_some() && high.is_some();
+                if both { self.arena.pair(low, high) } else { self.arena.opaque(place) }
+            }
+            LoadedValue::Mixed => self.arena.opaque(place),
+            LoadedValue::Nothing if source.window == Window::Global => {
+                self.untouched(source, address, bytes)
             }
             LoadedValue::Nothing => NodeId::NONE,
         }
     }
 
     /// The expression of a place in constant memory: an element of the buffer of which it holds a copy, if it does.
-    fn constant(&mut self, event: &Event, address: u64, bytes: u32, place: LocationId) -> NodeId {
+    fn constant(&mut self, source: &Source, address: u64, bytes: u32) -> NodeId {
         let copy = self.constants.iter().find(|(range, _)| range.contains(&address)).cloned();
         copy.map_or(NodeId::NONE, |(range, buffer)| {
-            self.element_of(event, (buffer, (address - range.start) as i64), bytes, place)
+            self.element_of(source, (buffer, (address - range.start) as i64), bytes)
         })
     }
 
     /// The expression of a place in global memory that no kernel has written.
-    fn untouched(&mut self, event: &Event, address: u64, bytes: u32, place: LocationId) -> NodeId {
-        match event.memory.locate(address) {
-            Some(at) => self.element_of(event, at, bytes, place),
+    fn untouched(&mut self, source: &Source, address: u64, bytes: u32) -> NodeId {
+        match source.memory.locate(address) {
+            Some(at) => self.element_of(source, at, bytes),
             None => NodeId::NONE,
         }
     }
@@ -451,32 +478,41 @@ impl Provenance {
     /// The expression of what a buffer held before the first launch, at a byte counted from its start.
     fn element_of(
         &mut self,
-        event: &Event,
+        source: &Source,
         (buffer, offset): (BufferId, i64),
         bytes: u32,
-        place: LocationId,
     ) -> NodeId {
+        let place = source.place;
         let Some(&number) = self.tensors.get(&buffer) else {
             // Labels and the like: another input may lead elsewhere.
-            self.depends |= event.memory.variable_name(buffer).is_none();
+            self.depends |= source.memory.variable_name(buffer).is_none();
             return NodeId::NONE;
         };
         let size = number.bytes();
         let aligned = offset.rem_euclid(size.into()) == 0;
-        let node = match (bytes == size, bytes == 8 && size == 4) {
-            (true, _) if aligned => self.arena.element(buffer.0, offset, place),
-            (_, true) if aligned => {
-                let low = self.arena.element(buffer.0, offset, place);
-                let high = self.arena.element(buffer.0, offset + 4, place);
-                self.arena.pair(low, high)
-            }
-            _ => self.arena.opaque(place),
+        let node = if aligned && bytes == size {
+            self.arena.element(buffer.0, offset, place)
+        } else if aligned && bytes > size {
+            let half = bytes / 2;
+            let low = self.element_of(source, (buffer, offset), half);
+            let high = self.element_of(source, (buffer, offset + i64::from(half)), half);
+            return self.arena.pair(low, high);
+        } else {
+            self.arena.opaque(place)
         };
         match number {
             Number::F16 => self.arena.function(raw("f16"), [node, NodeId::NONE], place),
             Number::Bf16 => self.arena.function(raw("bf16"), [node, NodeId::NONE], place),
             Number::F32 | Number::F64 => node,
         }
+    }
+
+    fn read_by(&mut self, event: &Event, lane: usize, address: u64, bytes: u32) -> NodeId {
+        let Event { window, memory, .. } = *event;
+        let source = Source { place: self.place(event.pc), window, memory };
+        let is_local = window == Window::Local;
+        let address = if is_local { local_address(event.warp, lane, address) } else { address };
+        self.read(&source, address, bytes)
     }
 
     fn loaded(&mut self, event: &Event, elements: &Elements) {
@@ -488,7 +524,7 @@ impl Provenance {
                 let address = event.addresses[lane].wrapping_add(offset);
                 // A refused load gives no value, but it tells which element was meant.
                 let node = if event.done >> lane & 1 == 1 || event.window == Window::Global {
-                    self.read(event, lane, address, bytes)
+                    self.read_by(event, lane, address, bytes)
                 } else {
                     NodeId::NONE
                 };
@@ -497,7 +533,7 @@ impl Provenance {
         }
     }
 
-    fn writer(&self, event: &Event, lane: usize) -> WriteOrigin {
+    pub(super) fn writer(&self, event: &Event, lane: usize) -> WriteOrigin {
         WriteOrigin {
             place: self.place(event.pc),
             block: event.block,
@@ -563,7 +599,7 @@ impl Provenance {
                 self.warps[event.warp as usize].forget(atom.dst, 1 << lane);
                 continue;
             }
-            let old = self.read(event, lane, event.addresses[lane], bytes);
+            let old = self.read_by(event, lane, event.addresses[lane], bytes);
             let value = self.pending.value[lane];
             let new = if adds {
                 let before = if old.is_some() {

@@ -5,6 +5,7 @@ mod cells;
 mod expand;
 pub(crate) mod expansion;
 mod follow;
+mod matrix;
 mod narrow;
 pub(crate) mod number;
 mod registers;
@@ -12,7 +13,7 @@ pub(crate) mod replace;
 pub(crate) mod rules;
 pub(crate) mod tracker;
 
-use self::arena::{Arena, LocationId};
+use self::arena::{Arena, LocationId, NodeId};
 use self::cells::Cells;
 use self::number::Number;
 use self::registers::Expressions;
@@ -25,12 +26,12 @@ use std::ops::Range;
 /// The expressions behind the elements of tensors, over the launches of `launch_with_provenance`.
 ///
 /// Expressions start where a kernel loads an element of one of the named tensors that no kernel has written, and go through
-/// registers, shared, local and global memory, vectors, calls, shuffles, selects and atomics:
+/// registers, shared, local and global memory, vectors, calls, shuffles, selects, atomics and products of matrices (`wmma`):
 ///
 /// - sums, differences, products and quotients by constants are what [`Expansion::Products`](crate::Expansion::Products) lists;
 /// - of a select, `min`, `max` or absolute value, the chosen side is followed, and [`Self::depends_on_values`] tells;
 /// - other functions stand as a `Factor::Function` of what they were applied to. Rounding to `f32` or `f64` is none,
-///   rounding to 16 bits is;
+///   rounding to 16 bits is one while the value has them, and [`Self::roundings`] finds where it matters;
 /// - integers are plain values. Where a path or an address depends on an element, or on a buffer that is no named
 ///   tensor, [`Self::depends_on_values`] tells.
 ///
@@ -95,6 +96,8 @@ pub struct Provenance {
     /// For each instruction of the kernel that runs.
     place_of: Vec<LocationId>,
     pending: PendingAtomic,
+    /// What the elements of a tile will hold that is about to be stored: address, bytes and expression.
+    tile: Vec<(u64, u32, NodeId)>,
     depends: bool,
     pub(crate) lost: bool,
     steps: u64,

@@ -23,7 +23,9 @@ impl Provenance {
             let known = self.warps[warp as usize].get(slot, lane);
             *node = if known.is_some() {
                 match self.arena.get(known) {
-                    Node::Function(of, [inner, _], _) if of == raw(name) || of == name => inner,
+                    Node::Function(of, [inner, _], at) if of == raw(name) || of == name => {
+                        self.arena.widened(name, (of, inner, at))
+                    }
                     _ => return self.arena.opaque(place),
                 }
             } else {

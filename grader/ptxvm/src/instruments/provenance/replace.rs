@@ -2,7 +2,7 @@
 //! (Jeffrey, Gupta and Gupta, ISSTA 2008).
 
 use super::Provenance;
-use super::arena::{Node, NodeId};
+use super::arena::{LocationId, Node, NodeId};
 use super::number::Number;
 use crate::memory::buffer::BufferId;
 use crate::source_loc::SourceLoc;
@@ -13,12 +13,27 @@ const MAX_VALUES: usize = 6_000;
 /// How far the expressions may be from what the kernel computed from them, relative to it, by its rounding.
 const DOUBT: f64 = 1e-3;
 
+/// Functions that round.
+const ROUNDINGS: [&str; 9] =
+    ["f16", "f16 bits", "bf16", "bf16 bits", "int", "trunc", "floor", "ceil", "round"];
+
 /// A value that something else was put in the place of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplacedValue {
     /// What it was.
     pub value: f64,
     /// The line that computed it; unknown of a sum.
+    pub loc: Option<SourceLoc>,
+}
+
+/// A rounding on the way to an element.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoundedOnTheWay {
+    /// What the value became: a float of 16 bits (`f16`, `bf16`), else a whole number.
+    pub to: &'static str,
+    /// The value before and after it.
+    pub values: (f64, f64),
+    /// The line of the rounding.
     pub loc: Option<SourceLoc>,
 }
 
@@ -30,8 +45,16 @@ enum Rule {
     Mul(usize, usize),
     Neg(usize),
     Function(&'static str, [usize; 2]),
+    /// The first and all products.
+    Dot(usize, Vec<(usize, usize)>),
     /// By a function of these that is not known; `None`: nor is what it is a function of.
     Unknown(Option<Vec<usize>>),
+}
+
+/// What stands in the place of a value: a number, or another value.
+enum Instead {
+    Value(f64),
+    Of(usize),
 }
 
 /// What an element was computed from, each value behind its sources.
@@ -55,16 +78,7 @@ impl Provenance {
         instead: f64,
         is_right: &dyn Fn(f64) -> bool,
     ) -> Vec<ReplacedValue> {
-        let slice = self.tensors.get(&buffer).and_then(|number| {
-            let cell = self.global.at(buffer.address() + byte, number.bytes())?;
-            Slice::of(self, self.before_store(cell.node, *number), start)
-        });
-        let Some(slice) = slice else { return Vec::new() };
-        let result = slice.values.last().copied().unwrap_or(f64::NAN);
-        let agrees = (result - got).abs() <= DOUBT * got.abs().max(result.abs());
-        if !agrees {
-            return Vec::new();
-        }
+        let Some(slice) = self.slice(buffer, byte, start, got) else { return Vec::new() };
         let candidates = (0..slice.nodes.len().saturating_sub(1)).filter_map(|at| {
             let place = match self.arena.get(slice.nodes[at]) {
                 // The last addition of a sum tells nothing of where the sum went wrong.
@@ -76,9 +90,74 @@ impl Provenance {
             };
             Some((at, place))
         });
-        let fits = candidates.filter(|(at, _)| is_right(slice.with(*at, instead)));
+        let right = |at: usize, value: f64| {
+            is_right(slice.with(&|other| (other == at).then_some(Instead::Value(value))))
+        };
+        // Where any value would do, this one says nothing.
+        let another = if instead == 0.0 { 1.0 } else { 1.5 * instead };
+        let fits = candidates.filter(|(at, _)| right(*at, instead) && !right(*at, another));
         fits.map(|(at, place)| ReplacedValue { value: slice.values[at], loc: self.loc(place) })
             .collect()
+    }
+
+    /// The roundings behind an element without which it would have been one for which `is_right` holds: those of one line, or else all.
+    /// Empty if there are none. The arguments are those of [`Self::replaceable`].
+    pub fn roundings(
+        &self,
+        buffer: BufferId,
+        byte: u64,
+        start: &dyn Fn(BufferId, i64) -> Option<f64>,
+        got: f64,
+        is_right: &dyn Fn(f64) -> bool,
+    ) -> Vec<RoundedOnTheWay> {
+        let Some(slice) = self.slice(buffer, byte, start, got) else { return Vec::new() };
+        let rounding = |at: usize| match (&slice.rules[at], self.arena.get(slice.nodes[at])) {
+            (
+                Rule::Function(to, [from, _]),
+                Node::Function(.., place) | Node::Rounded(.., place),
+            ) if ROUNDINGS.contains(to) && slice.values[*from] != slice.values[at] => {
+                Some((at, *from, *to, place))
+            }
+            _ => None,
+        };
+        let all: Vec<_> = (0..slice.rules.len()).filter_map(rounding).collect();
+        let found: HashMap<usize, (usize, LocationId)> =
+            all.iter().map(|&(at, from, _, place)| (at, (from, place))).collect();
+        let without = |some: &dyn Fn(LocationId) -> bool| {
+            is_right(slice.with(&|at| {
+                let (from, _) = found.get(&at).filter(|(_, place)| some(*place))?;
+                Some(Instead::Of(*from))
+            }))
+        };
+        let mut places: Vec<LocationId> = all.iter().map(|one| one.3).collect();
+        places.dedup();
+        let blamed = places.iter().find(|&&place| without(&|other| other == place));
+        let wanted = match blamed {
+            Some(&one) => all.iter().filter(|rounding| rounding.3 == one).take(1).collect(),
+            None if all.len() > 1 && without(&|_| true) => all.iter().collect(),
+            None => Vec::new(),
+        };
+        let of = |&&(at, from, to, place): &&(usize, usize, &'static str, LocationId)| {
+            let values = (slice.values[from], slice.values[at]);
+            RoundedOnTheWay { to, values, loc: self.loc(place) }
+        };
+        wanted.iter().map(of).collect()
+    }
+
+    /// What an element was computed from, if that gives what it is.
+    fn slice(
+        &self,
+        buffer: BufferId,
+        byte: u64,
+        start: &dyn Fn(BufferId, i64) -> Option<f64>,
+        got: f64,
+    ) -> Option<Slice> {
+        let number = self.tensors.get(&buffer)?;
+        let cell = self.global.at(buffer.address() + byte, number.bytes())?;
+        let slice = Slice::of(self, self.before_store(cell.node, *number), start)?;
+        let result = slice.values.last().copied().unwrap_or(f64::NAN);
+        let agrees = (result - got).abs() <= DOUBT * got.abs().max(result.abs());
+        agrees.then_some(slice)
     }
 
     /// The node of a value before its last rounding, which is the tensor's own.
@@ -124,6 +203,12 @@ impl Slice {
                 Node::Add(a, b, _) => (Rule::Add(at(a), at(b)), f64::NAN),
                 Node::Mul(a, b, _) => (Rule::Mul(at(a), at(b)), f64::NAN),
                 Node::Neg(a) => (Rule::Neg(at(a)), f64::NAN),
+                Node::Rounded(name, a, _) => (Rule::Function(name, [at(a); 2]), f64::NAN),
+                Node::Dot(number, row, column) => {
+                    let (sum, pairs, _) = provenance.arena.dot(number, row, column);
+                    let pairs = pairs.into_iter().map(|(a, b)| (at(a), at(b))).collect();
+                    (Rule::Dot(at(sum), pairs), f64::NAN)
+                }
                 Node::Function(name, [a, b], _) => (
                     Rule::Function(name, [at(a), if b.is_some() { at(b) } else { at(a) }]),
                     f64::NAN,
@@ -155,22 +240,35 @@ impl Slice {
             Rule::Mul(a, b) => values[*a] * values[*b],
             Rule::Neg(a) => -values[*a],
             Rule::Function(name, [a, b]) => function(name, values[*a], values[*b]),
+            Rule::Dot(sum, pairs) => {
+                pairs.iter().fold(values[*sum], |sum, (a, b)| sum + values[*a] * values[*b])
+            }
             Rule::Given | Rule::Unknown(_) => return None,
         })
     }
 
-    /// The result with another value at a place.
-    fn with(&self, at: usize, instead: f64) -> f64 {
+    /// The result with other values at some places.
+    fn with(&self, instead: &dyn Fn(usize) -> Option<Instead>) -> f64 {
         let mut values = self.values.clone();
         let mut changed = vec![false; values.len()];
-        (values[at], changed[at]) = (instead, true);
-        for (later, rule) in self.rules.iter().enumerate().skip(at + 1) {
+        for (later, rule) in self.rules.iter().enumerate() {
+            if let Some(instead) = instead(later) {
+                changed[later] = true;
+                values[later] = match instead {
+                    Instead::Value(value) => value,
+                    Instead::Of(other) => values[other],
+                };
+                continue;
+            }
             changed[later] = match rule {
                 Rule::Given => false,
                 Rule::Add(a, b) | Rule::Mul(a, b) | Rule::Function(_, [a, b]) => {
                     changed[*a] || changed[*b]
                 }
                 Rule::Neg(a) => changed[*a],
+                Rule::Dot(sum, pairs) => {
+                    changed[*sum] || pairs.iter().any(|(a, b)| changed[*a] || changed[*b])
+                }
                 Rule::Unknown(sources) => {
                     sources.as_ref().is_none_or(|all| all.iter().any(|&source| changed[source]))
                 }
@@ -187,7 +285,11 @@ fn sources(provenance: &Provenance, node: NodeId) -> Vec<NodeId> {
     match provenance.arena.get(node) {
         Node::Add(a, b, _) | Node::Mul(a, b, _) | Node::Pair(a, b) => vec![a, b],
         Node::Function(_, [a, b], _) => [a, b].into_iter().filter(|node| node.is_some()).collect(),
-        Node::Neg(inner) => vec![inner],
+        Node::Neg(inner) | Node::Rounded(_, inner, _) => vec![inner],
+        Node::Dot(number, row, column) => {
+            let (sum, pairs, _) = provenance.arena.dot(number, row, column);
+            pairs.into_iter().flat_map(|(a, b)| [a, b]).chain([sum]).collect()
+        }
         Node::Opaque(..) => provenance.arena.sources(node).unwrap_or_default().to_vec(),
         Node::Constant(_) | Node::Element(..) | Node::TooLarge => Vec::new(),
     }

@@ -47,6 +47,7 @@ impl Provenance {
             places: Vec::new(),
             place_of: Vec::new(),
             pending: PendingAtomic::default(),
+            tile: Vec::new(),
             depends: false,
             lost: false,
             steps: 0,
