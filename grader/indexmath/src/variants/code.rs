@@ -4,20 +4,11 @@ use crate::integer::arithmetic::apply;
 use crate::integer::evaluate::Dims;
 use crate::program::node::IndexId;
 use crate::syntax::int_expr::{IntExpr, IntKind, IntOp};
-use crate::syntax::operators::{Condition, Function, Op, Reduction};
 use crate::variants::tree::{Access, Model, Range, TensorId, Tree};
+use crate::variants::tree_of::TreeOf;
 
 /// A [`Tree`] at fixed sizes, over the same children.
-pub(super) enum Code {
-    Number(f64),
-    Int(Int),
-    Read(Read),
-    Neg(Box<Code>),
-    Binary(Op, Box<Code>, Box<Code>),
-    Reduce(Reduction, Vec<Loop>, Box<Code>),
-    Call(Function, Vec<Code>),
-    Select(Box<Condition<Code>>, Box<Code>, Box<Code>),
-}
+pub(super) type Code = TreeOf<Int, Read, Loop>;
 
 /// An integer expression over indices.
 pub(super) enum Int {
@@ -61,26 +52,7 @@ pub(super) struct Compiler<'a> {
 impl Compiler<'_> {
     /// The tree at the sizes; `None` if one has no value, or an operation on sizes none.
     pub(super) fn tree(&self, tree: &Tree) -> Option<Code> {
-        let boxed = |tree: &Tree| Some(Box::new(self.tree(tree)?));
-        Some(match tree {
-            Tree::Number(value) => Code::Number(*value),
-            Tree::Int(int) => Code::Int(self.int(int)?),
-            Tree::Read(access) => Code::Read(self.read(access)?),
-            Tree::Neg(inner) => Code::Neg(boxed(inner)?),
-            Tree::Binary(op, left, right) => Code::Binary(*op, boxed(left)?, boxed(right)?),
-            Tree::Reduce(kind, ranges, body) => {
-                let ranges = ranges.iter().map(|range| self.range(range));
-                Code::Reduce(*kind, ranges.collect::<Option<_>>()?, boxed(body)?)
-            }
-            Tree::Call(function, values) => {
-                let values = values.iter().map(|value| self.tree(value));
-                Code::Call(*function, values.collect::<Option<_>>()?)
-            }
-            Tree::Select(condition, yes, no) => {
-                let condition = condition.try_map(&mut |value| self.tree(value).ok_or(())).ok()?;
-                Code::Select(Box::new(condition), boxed(yes)?, boxed(no)?)
-            }
-        })
+        tree.try_map(&|int| self.int(int), &|access| self.read(access), &|range| self.range(range))
     }
 
     fn range(&self, range: &Range) -> Option<Loop> {
@@ -130,33 +102,6 @@ impl Compiler<'_> {
                 Some(Int::Element(tensor, Box::new(self.address(&read.subscripts, sizes)?)))
             }
         }
-    }
-}
-
-impl Code {
-    /// The codes directly below, left to right, as [`Tree::children`] has them.
-    pub(super) fn children(&self) -> Vec<&Self> {
-        match self {
-            Self::Number(_) | Self::Int(_) | Self::Read(_) => Vec::new(),
-            Self::Neg(inner) | Self::Reduce(_, _, inner) => vec![inner],
-            Self::Binary(_, left, right) => vec![left, right],
-            Self::Call(_, values) => values.iter().collect(),
-            Self::Select(condition, yes, no) => {
-                let mut all = Vec::new();
-                condition.values(&mut |value| all.push(value));
-                all.extend([&**yes, &**no]);
-                all
-            }
-        }
-    }
-
-    /// The code at a place, which is made of positions among [`Self::children`].
-    pub(super) fn at(&self, path: &[usize]) -> Option<&Self> {
-        let mut code = self;
-        for &step in path {
-            code = code.children().get(step).copied()?;
-        }
-        Some(code)
     }
 }
 

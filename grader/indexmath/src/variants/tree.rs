@@ -3,29 +3,21 @@
 //! A kernel computes addresses, not subscripts. So a read adds up its subscripts as row-major memory does, and one past the end of a
 //! row is the first of the next.
 
+use std::cell::RefCell;
+
 use crate::dtype::DType;
 use crate::program::ir::Program;
 use crate::program::node::{IndexId, Node};
 use crate::syntax::int_expr::{IntExpr, IntKind, Read};
-use crate::syntax::operators::{Condition, Function, Op, Reduction};
+use crate::syntax::operators::Reduction;
 use crate::transform::unparse::whole_statement;
+use crate::variants::tree_of::TreeOf;
 
 /// The position of a tensor in [`Model::tensors`].
 pub(crate) type TensorId = usize;
 
 /// A real-valued expression.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Tree {
-    Number(f64),
-    /// The value of a size, an index or an integer expression.
-    Int(IntExpr),
-    Read(Access),
-    Neg(Box<Tree>),
-    Binary(Op, Box<Tree>, Box<Tree>),
-    Reduce(Reduction, Vec<Range>, Box<Tree>),
-    Call(Function, Vec<Tree>),
-    Select(Box<Condition<Tree>>, Box<Tree>, Box<Tree>),
-}
+pub(crate) type Tree = TreeOf<IntExpr, Access, Range>;
 
 /// The values `from .. to` of an index, the last one first if `backwards`.
 #[derive(Clone, Debug, PartialEq)]
@@ -177,26 +169,6 @@ impl Model {
 }
 
 impl Tree {
-    pub(crate) fn binary(op: Op, left: Self, right: Self) -> Self {
-        Self::Binary(op, Box::new(left), Box::new(right))
-    }
-
-    /// The trees directly below, left to right.
-    pub(crate) fn children(&self) -> Vec<&Self> {
-        match self {
-            Self::Number(_) | Self::Int(_) | Self::Read(_) => Vec::new(),
-            Self::Neg(inner) | Self::Reduce(_, _, inner) => vec![inner],
-            Self::Binary(_, left, right) => vec![left, right],
-            Self::Call(_, values) => values.iter().collect(),
-            Self::Select(condition, yes, no) => {
-                let mut all = Vec::new();
-                condition.values(&mut |value| all.push(value));
-                all.extend([&**yes, &**no]);
-                all
-            }
-        }
-    }
-
     /// The same tree over what `f` makes of the trees directly below.
     pub(crate) fn map_children(&self, f: &mut impl FnMut(&Self) -> Self) -> Self {
         match self {
@@ -230,44 +202,18 @@ impl Tree {
 
     /// The tree with its integer expressions replaced by what `f` makes of them: subscripts, sizes of addresses, ranges.
     pub(crate) fn map_ints(&self, f: &mut impl FnMut(&IntExpr) -> Option<IntExpr>) -> Option<Self> {
-        let mut failed = false;
-        let mut each = |ints: &[IntExpr]| -> Vec<IntExpr> {
-            let ints = ints.iter().map(|int| {
-                f(int).unwrap_or_else(|| {
-                    failed = true;
-                    IntExpr::constant(0)
-                })
-            });
-            ints.collect()
+        let f = RefCell::new(f);
+        let int = |int: &IntExpr| f.borrow_mut()(int);
+        let all = |ints: &[IntExpr]| ints.iter().map(int).collect::<Option<_>>();
+        let read = |access: &Access| {
+            let (subscripts, shape) = (all(&access.subscripts)?, all(&access.shape)?);
+            Some(Access { subscripts, shape, ..access.clone() })
         };
-        let own = match self {
-            Self::Int(int) => Self::Int(each(std::slice::from_ref(int)).remove(0)),
-            Self::Read(access) => {
-                let (subscripts, shape) = (each(&access.subscripts), each(&access.shape));
-                Self::Read(Access { subscripts, shape, ..access.clone() })
-            }
-            Self::Reduce(kind, ranges, body) => {
-                let ranges = ranges.iter().map(|range| {
-                    let mut ends = each(&[range.from.clone(), range.to.clone()]).into_iter();
-                    let from = ends.next().unwrap_or_else(|| IntExpr::constant(0));
-                    let to = ends.next().unwrap_or_else(|| IntExpr::constant(0));
-                    Range { from, to, ..*range }
-                });
-                Self::Reduce(*kind, ranges.collect(), body.clone())
-            }
-            other => other.clone(),
+        let range = |range: &Range| {
+            let (from, to) = (int(&range.from)?, int(&range.to)?);
+            Some(Range { from, to, ..*range })
         };
-        if failed {
-            return None;
-        }
-        let mut all = Some(());
-        let mapped = own.map_children(&mut |child| {
-            child.map_ints(f).unwrap_or_else(|| {
-                all = None;
-                Self::Number(0.0)
-            })
-        });
-        all.map(|()| mapped)
+        self.try_map(&int, &read, &range)
     }
 
     /// Calls `f` with every tree, this one first, and its path.
