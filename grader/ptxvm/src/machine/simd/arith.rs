@@ -6,6 +6,7 @@
 use crate::isa::ir::{Alu, Instr, Logic, MAX_OPERANDS, Op};
 use crate::isa::names::{Guard, Pred, Reg32, Reg64};
 use crate::isa::opcodes::with_lane_operations;
+use crate::isa::operands::registers;
 use crate::isa::ops::int::{w32, w64};
 use crate::lanes::{LaneArray, lanes};
 use crate::machine::registers::Registers;
@@ -336,43 +337,15 @@ macro_rules! lane_function {
 
 for_each_set!(with_lane_operations define_set);
 
-macro_rules! define_operands {
-    ($($(#[$doc:meta])* $signature:ident($method:ident: $dst:ident, $($file:ident),*) {
-        $($op:ident $class:ident $rule:ident $(($($argument:tt)*))? $speed:ident $path:path $(= $($ptx:literal),+)?;)*
-    })*) => {
-        define_operands!{ @arms alu [] $($signature [$($file),*])* }
-    };
-    (@arms $alu:ident [$($arms:tt)*]) => {
-        /// The operands as the functions of this module take them.
-        fn operands($alu: &Alu) -> Operands {
-            match *$alu {
-                $($arms)*
-                Alu::Logic(_, d, a, b) => [d.0, a.0, b.0, 0, 0],
-                Alu::SelectR(d, a, b, p) => [d.0, a.0, b.0, p.0, 0],
-                Alu::SelectQ(d, a, b, p) => [d.0, a.0, b.0, p.0, 0],
-                Alu::CarryR(carry, d, a, b) => [d.0, a.0, b.0, carry.reads.into(), carry.writes.into()],
-                Alu::CarryQ(carry, d, a, b) => [d.0, a.0, b.0, carry.reads.into(), carry.writes.into()],
-            }
-        }
-    };
-    (@arms $alu:ident [$($arms:tt)*] $signature:ident [$f1:ident] $($rest:tt)*) => {
-        define_operands!{ @arms $alu [$($arms)*
-            Alu::$signature(_, d, a) => [d.0, a.0, 0, 0, 0],] $($rest)* }
-    };
-    (@arms $alu:ident [$($arms:tt)*] $signature:ident [$f1:ident, $f2:ident] $($rest:tt)*) => {
-        define_operands!{ @arms $alu [$($arms)*
-            Alu::$signature(_, d, a, b) => [d.0, a.0, b.0, 0, 0],] $($rest)* }
-    };
-    (@arms $alu:ident [$($arms:tt)*] $signature:ident [$f1:ident, $f2:ident, $f3:ident] $($rest:tt)*) => {
-        define_operands!{ @arms $alu [$($arms)*
-            Alu::$signature(_, d, a, b, c) => [d.0, a.0, b.0, c.0, 0],] $($rest)* }
-    };
-    (@arms $alu:ident [$($arms:tt)*] $signature:ident [$f1:ident, $f2:ident, $f3:ident, $f4:ident] $($rest:tt)*) => {
-        define_operands!{ @arms $alu [$($arms)*
-            Alu::$signature(_, d, a, b, c, e) => [d.0, a.0, b.0, c.0, e.0],] $($rest)* }
-    };
+/// The operands as the functions of this module take them.
+fn operands(alu: &Alu) -> Operands {
+    let mut operands = registers(alu).map(|register| register.map_or(0, |register| register.index));
+    if let Alu::CarryR(carry, ..) | Alu::CarryQ(carry, ..) = alu {
+        let [.., reads, writes] = &mut operands;
+        (*reads, *writes) = (carry.reads.into(), carry.writes.into());
+    }
+    operands
 }
-with_lane_operations!(define_operands);
 
 /// The function of an operation on predicates, all lanes at once.
 fn predicate_logic(logic: Logic) -> LaneFunction {
