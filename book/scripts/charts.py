@@ -39,7 +39,7 @@ def drawing(width, height, words, parts):
 
 
 def frame(x, y, xs, ys, left, bottom, right, top):
-    """Two logarithmic axes with their numbers."""
+    """Two axes with their numbers."""
     parts = [path([(left, top), (left, bottom), (right, bottom)], "cell")]
     for value in xs:
         parts += [path([(x(value), bottom), (x(value), bottom + 4)], "cell"), text(x(value), bottom + 14, f"{value:g}")]
@@ -126,13 +126,9 @@ def tiles():
     """The bound of chapter 36: passes of the busiest multiprocessor for each position, by the number of channels on both sides."""
     left, bottom, right, top, most = 44, 226, 366, 34, 256
     x, y = (lambda channels: left + channels / most * (right - left)), (lambda passes: bottom - passes / 320 * (bottom - top))
-    parts = [path([(left, top), (left, bottom), (right, bottom)], "cell")]
+    parts = frame(x, y, (32, 64, 128, 192, 256), (0, 100, 200, 300), left, bottom, right, top)
     for low, high, style, name in ((0, 32, "cell", "16"), (32, 64, "cell read", "32"), (64, most, "cell mine", "64: the rule’s choice")):
         parts += [f'<rect x="{x(low):.1f}" y="4" width="{x(high) - x(low):.1f}" height="20" class="{style}"></rect>', text((x(low) + x(high)) / 2, 14.5, name)]
-    for channels in (32, 64, 128, 192, 256):
-        parts += [path([(x(channels), bottom), (x(channels), bottom + 4)], "cell"), text(x(channels), bottom + 14, channels)]
-    for passes in (0, 100, 200, 300):
-        parts += [path([(left - 4, y(passes)), (left, y(passes))], "cell"), text(left - 8, y(passes), passes, "end")]
     for tile, style in ((16, "wire"), (32, "line"), (64, "frame")):
         bound = [math.ceil(9 * math.ceil(c / tile) ** 2 / SMS) * tile * 17 / 16 for c in range(1, most + 1)]
         points = []

@@ -191,12 +191,14 @@ fn every_launch_refuses_a_refused_kernel() {
     assert_eq!(followed.err(), Some(why));
 }
 
+/// Three instructions for each turn of a loop.
+const COUNT_TO_N: &str = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n\
+     .reg .b32 %r<3>;\n.reg .pred %p<2>;\n.loc 1 7 0\nld.param.u32 %r1, [n];\nmov.u32 %r2, 0;\n\
+     $L: add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, %r1;\n@%p1 bra $L;\nret;\n}\n.file 1 \"k.cu\"\n";
+
 #[test]
 fn a_launch_stops_when_its_work_is_done_many_times_over() {
-    let text = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n\
-         .reg .b32 %r<3>;\n.reg .pred %p<2>;\n.loc 1 7 0\nld.param.u32 %r1, [n];\nmov.u32 %r2, 0;\n\
-         $L: add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, %r1;\n@%p1 bra $L;\nret;\n}\n.file 1 \"k.cu\"\n";
-    let module = Module::load(text).unwrap();
+    let module = Module::load(COUNT_TO_N).unwrap();
     let kernel = module.kernel("k").unwrap();
     let run = |turns: u32, threads| {
         let launch = Launch {
@@ -224,10 +226,7 @@ fn a_launch_stops_when_its_work_is_done_many_times_over() {
 
 #[test]
 fn each_thread_of_a_padded_block_may_do_the_work_of_an_element() {
-    let text = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n\
-         .reg .b32 %r<3>;\n.reg .pred %p<2>;\n.loc 1 7 0\nld.param.u32 %r1, [n];\nmov.u32 %r2, 0;\n\
-         $L: add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, %r1;\n@%p1 bra $L;\nret;\n}\n.file 1 \"k.cu\"\n";
-    let module = Module::load(text).unwrap();
+    let module = Module::load(COUNT_TO_N).unwrap();
     let kernel = module.kernel("k").unwrap();
     // Three instructions for each of 100,000 terms.
     let run = |blocks, work, element| {
