@@ -5,7 +5,7 @@
 use crate::formula_variant::{first_cause, formula};
 use crate::grade::{self, Machine, Program};
 use crate::other_cases::OtherCases;
-use crate::verdict::{Cause, Mismatch, TestVerdict, WrongPart};
+use crate::verdict::{Mismatch, TestVerdict, WrongPart};
 use cpptext::statements::is_head;
 use device::finding::SourceLoc;
 use device::provenance::Place;
@@ -103,11 +103,8 @@ fn rounding(
     at: usize,
 ) -> Option<WrongPart> {
     let name = &verdict.diffs[at].tensor.name;
-    // Errors as small as these are worth some time.
-    let small = matches!(verdict.diffs[at].cause, Some(Cause::Rounding { .. }));
-    let effort = if small { Effort::MORE } else { Effort::QUICK };
     let elements = wrong_elements(case, verdict, name);
-    let found = roundings_of(vm, effort, &elements);
+    let found = roundings_of(vm, Effort::MORE, &elements);
     let (first, more) = found.split_first()?;
     let alike = |all: &[RoundedOnTheWay]| all.iter().filter(|other| other.to == first.to).count();
     let mut cases = 0;
@@ -122,7 +119,7 @@ fn rounding(
                 wrong.block = known.block;
             }
         }
-        cases += alike(&roundings_of(vm, effort, &wrong)).min(1);
+        cases += alike(&roundings_of(vm, Effort::MORE, &wrong)).min(1);
         if cases == MORE_CASES {
             break;
         }

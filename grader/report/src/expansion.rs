@@ -5,7 +5,7 @@ use super::style::{Style, Tone};
 use cpptext::statements::statement;
 use device::finding::SourceLoc;
 use device::provenance::Factor;
-use judge::expansion::{ElementTerms, Row, RowKind};
+use judge::expansion::{ElementTerms, MissingRange, Row, RowKind};
 
 /// Products that are wrong, and then those that are correct, at most.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +91,22 @@ pub(super) fn absent(terms: &ElementTerms, style: Style) -> Option<String> {
     let (tensors, count) = terms.absent().filter(|(tensors, _)| !tensors.is_empty())?;
     let what = if tensors.len() == 1 { "elements" } else { "products" };
     let text = format!("none of the {count} {what} of {} is added", tensors.join(" and "));
+    Some(format!("    {}", style.paint(Tone::Strong, &text)))
+}
+
+/// Which values of an index all products lack that are missing, where nothing else is wrong.
+pub(super) fn missing(terms: &ElementTerms, element: &str, style: Style) -> Option<String> {
+    let MissingRange { index, first, last, added } = terms.missing_range()?;
+    let values = if first == last {
+        format!("{index}={first}")
+    } else {
+        format!("{index}={first} to {last}")
+    };
+    let text = if added {
+        format!("{element} has only the terms with {values}")
+    } else {
+        format!("{element} lacks all terms with {values}")
+    };
     Some(format!("    {}", style.paint(Tone::Strong, &text)))
 }
 

@@ -310,25 +310,26 @@ fn place_lines(
         return quote("look at", line);
     }
     let chosen = |terms: &Vec<Term>| terms.len() <= 1 && terms.iter().all(|t| t.factors.len() <= 1);
-    let lines = match &diff.terms.compared {
-        Some(compared) if !diff.terms.formula.as_ref().is_some_and(chosen) => {
-            expansion::place(compared, &run.source, style)
-        }
-        _ => Vec::new(),
-    };
+    let compared = diff.terms.compared.as_ref();
+    let compared = compared.filter(|_| !diff.terms.formula.as_ref().is_some_and(chosen));
+    let lines = compared.map(|all| expansion::place(all, &run.source, style)).unwrap_or_default();
+    // A formula that explains all elements says more.
+    let missing = compared.filter(|_| explained.variant.is_none());
+    let element = diff.tensor.element_name(diff.terms.mismatch.flat);
+    let missing = missing.and_then(|compared| expansion::missing(compared, &element, style));
+    let missing = missing.into_iter();
     let thread = diff.terms.thread.as_ref();
     let Some(line) = thread.and_then(|thread| thread.line.as_ref()).filter(|_| lines.is_empty())
     else {
-        return lines;
+        return missing.chain(lines).collect();
     };
-    let element = diff.tensor.element_name(diff.terms.mismatch.flat);
     let absent = diff.terms.compared.as_ref().and_then(|terms| expansion::absent(terms, style));
     // A thread that reads nothing sets the start of a sum: the line that should have added to it is another.
     if thread.is_some_and(|thread| thread.total == 0) && run.source.contains("atomicAdd") {
         return quote(&format!("nothing is added to {element} after"), line);
     }
     let stored = quote(&format!("{element} is stored at"), line);
-    absent.into_iter().chain(stored).collect()
+    missing.chain(absent).chain(stored).collect()
 }
 
 /// Why an output is wrong: the formula that explains it, or else the pattern of its errors.

@@ -286,6 +286,15 @@ fn of_a_long_read_the_index_that_differs_is_named() {
 }
 
 #[test]
+fn a_read_at_the_nearest_edge_is_named() {
+    let types = [("x", "f32[N]"), ("y", "f32[N]")];
+    let wrong = "y[i] = sum[k < 3] x[max(0,min(N-1,i+k-1))]";
+    let says =
+        puzzle(&types, &[("N", 6)], "y[i] = sum[k < 3] x?[i+k-1]", wrong, false).explain("y");
+    assert!(says.iter().any(|s| s.contains("is read at the nearest edge where")), "{says:?}");
+}
+
+#[test]
 fn only_what_changes_is_named() {
     let types = [("a", "f32[N, K]"), ("b", "f32[M, K]"), ("y", "f32[N, M]")];
     let dims = [("N", 4), ("M", 3), ("K", 5)];

@@ -9,4 +9,4 @@ mod terms;
 
 pub use element::{element_terms, formula_is_general, name_line};
 pub use formula::formula_terms;
-pub use terms::{Clue, ElementTerms, Row, RowKind};
+pub use terms::{Clue, ElementTerms, MissingRange, Row, RowKind};

@@ -2,6 +2,7 @@
 
 use device::finding::{SourceLoc, ThreadId};
 use device::provenance::Factor;
+use std::collections::BTreeSet;
 
 /// An element's products, formula and kernel side by side.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +86,52 @@ impl ElementTerms {
         };
         (count > 1 && self.rows.iter().all(is_absent)).then_some((tensors, count))
     }
+}
+
+impl ElementTerms {
+    /// The values of an index of the formula whose products alone are missing, or alone are added, where nothing else is wrong.
+    pub fn missing_range(&self) -> Option<MissingRange> {
+        let is_plain = |row: &Row| matches!(row.kind, RowKind::Missing | RowKind::Correct);
+        if !self.rows.iter().all(is_plain) {
+            return None;
+        }
+        // Terms without indices, a bias for example, tell nothing of a loop.
+        let looped = || self.rows.iter().filter(|row| !row.indices.is_empty());
+        let names = &looped().next()?.indices;
+        if looped().any(|row| row.indices.len() != names.len()) {
+            return None;
+        }
+        let values = |at: usize, kind: RowKind| -> BTreeSet<i64> {
+            looped().filter(|row| row.kind == kind).map(|row| row.indices[at].1).collect()
+        };
+        let missing_rows = looped().filter(|row| row.kind == RowKind::Missing).count();
+        let find = |at: usize| {
+            let (missing, there) = (values(at, RowKind::Missing), values(at, RowKind::Correct));
+            if missing_rows < 2 || there.is_empty() || !missing.is_disjoint(&there) {
+                return None;
+            }
+            let of = |set: &BTreeSet<i64>, added| {
+                let (first, last) = (*set.first()?, *set.last()?);
+                let is_whole = last - first + 1 == set.len() as i64;
+                is_whole.then(|| MissingRange { index: names[at].0.clone(), first, last, added })
+            };
+            of(&missing, false).or_else(|| of(&there, true))
+        };
+        (0..names.len()).find_map(find)
+    }
+}
+
+/// Values of an index whose products are all missing, or the only ones that are added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingRange {
+    /// The index of the formula.
+    pub index: String,
+    /// The least value.
+    pub first: i64,
+    /// The largest value.
+    pub last: i64,
+    /// These are added, and all others are missing.
+    pub added: bool,
 }
 
 impl Row {
@@ -201,6 +248,25 @@ mod tests {
         assert_eq!(between.certain_line(), None, "loaded by another thread, and used elsewhere");
         let by_value = ElementTerms { general: false, ..terms(Clue::Loop, &[Missing]) };
         assert_eq!(by_value.certain_line(), None, "values decide what is added");
+    }
+
+    #[test]
+    fn the_values_of_an_index_that_are_missing_are_named() {
+        use RowKind::{Correct, Extra, Missing};
+        let with = |kinds: &[RowKind]| {
+            let mut terms = terms(Clue::Added, kinds);
+            for (at, row) in terms.rows.iter_mut().enumerate() {
+                row.indices = vec![("n".into(), 0), ("k".into(), at as i64)];
+            }
+            terms.missing_range()
+        };
+        let range =
+            |first, last, added| Some(MissingRange { index: "k".into(), first, last, added });
+        assert_eq!(with(&[Correct, Correct, Missing, Missing]), range(2, 3, false));
+        assert_eq!(with(&[Missing, Correct, Correct, Missing]), range(1, 2, true));
+        assert_eq!(with(&[Missing, Correct, Missing, Correct]), None);
+        assert_eq!(with(&[Correct, Extra, Missing, Missing]), None, "not the only mistake");
+        assert_eq!(with(&[Correct, Correct, Missing]), None, "a single one is listed");
     }
 
     #[test]

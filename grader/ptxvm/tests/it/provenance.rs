@@ -241,7 +241,7 @@ fn a_value_that_decides_the_result_is_found_by_putting_another_in_its_place() {
 fn a_rounding_that_makes_an_element_wrong_is_found() {
     // y = half(x + 1) * 3, and the same without the rounding.
     let ptx = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 x, .param .u64 y) {
-        .reg .b64 %rd<3>; .reg .f32 %f<6>; .reg .b16 %h<2>;
+        .reg .b64 %rd<3>; .reg .f32 %f<6>; .reg .b16 %h<2>; .reg .b32 %r<2>; .reg .f32 %g<4>;
         ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y];
         ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f1, 0f3F800000;
         .loc 1 7 1
@@ -249,11 +249,14 @@ fn a_rounding_that_makes_an_element_wrong_is_found() {
         .loc 1 8 1
         mul.f32 %f4, %f3, 0f40400000; st.global.f32 [%rd2], %f4;
         mul.f32 %f5, %f2, 0f40400000; st.global.f32 [%rd2+4], %f5;
+        .loc 1 9 1
+        mul.f32 %g1, %f1, 0f42C80000; cvt.rzi.s32.f32 %r1, %g1; cvt.rn.f32.s32 %g2, %r1; fma.rn.f32 %g3, %f1, %f1, %g2;
+        cvt.rzi.s32.f32 %r1, %g3; cvt.rn.f32.s32 %g2, %r1; st.global.f32 [%rd2+8], %g2;
         ret; }\n.file 1 \"k.cu\"\n";
-    let x = 0.1f32;
+    let x = 0.159f32;
     let mut device = Device::new(ptx);
     let input = device.input(&[x]);
-    let out = device.output::<f32>(2);
+    let out = device.output::<f32>(3);
     let given = params(&device, &[input, out], &[]);
     let mut followed = Followed::new(device, &[input, out], Number::F32);
     followed.run("k", [1; 3], [1; 3], 0, given);
@@ -262,7 +265,7 @@ fn a_rounding_that_makes_an_element_wrong_is_found() {
     let right = 3.0 * f64::from(x + 1.0);
     let start = |_, _| Some(f64::from(x));
     let found = |byte: u64, got: f64, right: f64| {
-        let is_right = |value: f64| (value - right).abs() < 1e-6;
+        let is_right = |value: f64| (value - right).abs() < 1e-5;
         followed.provenance.roundings(out, byte, &start, got, &is_right)
     };
     let half = half::f16::from_f32(x + 1.0).to_f64();
@@ -271,6 +274,10 @@ fn a_rounding_that_makes_an_element_wrong_is_found() {
     assert_eq!(rounding.loc.as_ref().map(|loc| loc.line), Some(7));
     assert_eq!(found(0, 3.0 * half, right + 1e-3), [], "not right without it either");
     assert_eq!(found(4, right, right + 1e-3), [], "there is none");
+    // An integer that grows: 15.9 and 0.025 more.
+    let x = f64::from(x);
+    let [integer] = &found(8, (100.0 * x).trunc(), 100.0 * x + x * x)[..] else { panic!() };
+    assert_eq!((integer.to, integer.values.1), ("trunc", (100.0 * x).trunc()));
 }
 
 #[test]

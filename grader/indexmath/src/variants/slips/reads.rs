@@ -1,7 +1,7 @@
 //! Reads: another tensor, another index, another row length, a bounds check that is wrong or missing.
 
 use super::{Edit, Place, integers};
-use crate::syntax::int_expr::{IntExpr, IntKind};
+use crate::syntax::int_expr::{IntExpr, IntKind, IntOp};
 use crate::syntax::operators::{Function, Op};
 use crate::variants::tree::{Access, Check, Tree};
 
@@ -122,6 +122,17 @@ fn checks(place: &Place, access: &Access) -> Vec<Edit> {
             Tree::Read(all),
             format!("{text} is read without a bounds check"),
         ));
+    }
+    let mut nearest = access.clone();
+    nearest.checks.clear();
+    for (subscript, size) in nearest.subscripts.iter_mut().zip(&access.shape) {
+        let last = IntExpr::binary(IntOp::Sub, size.clone(), IntExpr::constant(1));
+        let capped = IntExpr::binary(IntOp::Min, subscript.clone(), last);
+        *subscript = IntExpr::binary(IntOp::Max, capped, IntExpr::constant(0));
+    }
+    if !access.checks.is_empty() {
+        let says = format!("{text} is read at the nearest edge where it lies outside");
+        edits.push(Edit::new("nearest", 2, Tree::Read(nearest), says));
     }
     for (axis, check) in access.checks.iter().enumerate() {
         let subscript = place.model.int_text(&access.subscripts[axis]);

@@ -6,7 +6,7 @@ use super::arena::{LocationId, Node, NodeId};
 use super::number::Number;
 use crate::memory::buffer::BufferId;
 use crate::source_loc::SourceLoc;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Values that an element is computed from, at most: each of them is replaced in turn.
 const MAX_VALUES: usize = 6_000;
@@ -115,33 +115,39 @@ impl Provenance {
             (
                 Rule::Function(to, [from, _]),
                 Node::Function(.., place) | Node::Rounded(.., place),
-            ) if ROUNDINGS.contains(to) && slice.values[*from] != slice.values[at] => {
-                Some((at, *from, *to, place))
-            }
+            ) if ROUNDINGS.contains(to) => Some((at, (*from, *to, place))),
             _ => None,
         };
-        let all: Vec<_> = (0..slice.rules.len()).filter_map(rounding).collect();
-        let found: HashMap<usize, (usize, LocationId)> =
-            all.iter().map(|&(at, from, _, place)| (at, (from, place))).collect();
+        // What one has rounded may come to the next as it is, which without the first would round it.
+        let all: BTreeMap<usize, _> = (0..slice.rules.len()).filter_map(rounding).collect();
         let without = |some: &dyn Fn(LocationId) -> bool| {
             is_right(slice.with(&|at| {
-                let (from, _) = found.get(&at).filter(|(_, place)| some(*place))?;
+                let (from, ..) = all.get(&at).filter(|(.., place)| some(*place))?;
                 Some(Instead::Of(*from))
             }))
         };
-        let mut places: Vec<LocationId> = all.iter().map(|one| one.3).collect();
-        places.dedup();
-        let blamed = places.iter().find(|&&place| without(&|other| other == place));
-        let wanted = match blamed {
-            Some(&one) => all.iter().filter(|rounding| rounding.3 == one).take(1).collect(),
-            None if all.len() > 1 && without(&|_| true) => all.iter().collect(),
-            None => Vec::new(),
+        let changes = |(at, (from, ..)): &(&usize, &(usize, &str, LocationId))| {
+            slice.values[**at] != slice.values[*from]
         };
-        let of = |&&(at, from, to, place): &&(usize, usize, &'static str, LocationId)| {
-            let values = (slice.values[from], slice.values[at]);
-            RoundedOnTheWay { to, values, loc: self.loc(place) }
+        let mut places: Vec<LocationId> = Vec::new();
+        for (_, (.., place)) in all.iter().filter(changes) {
+            if !places.contains(place) {
+                places.push(*place);
+            }
+        }
+        let blamed: Vec<LocationId> =
+            match places.iter().find(|&&place| without(&|other| other == place)) {
+                Some(&one) => vec![one],
+                None if places.len() > 1 && without(&|_| true) => places,
+                None => Vec::new(),
+            };
+        let first = |place: LocationId| {
+            let (at, (from, to, _)) =
+                all.iter().filter(changes).find(|(_, (.., other))| *other == place)?;
+            let values = (slice.values[*from], slice.values[*at]);
+            Some(RoundedOnTheWay { to, values, loc: self.loc(place) })
         };
-        wanted.iter().map(of).collect()
+        blamed.into_iter().filter_map(first).collect()
     }
 
     /// What an element was computed from, if that gives what it is.
