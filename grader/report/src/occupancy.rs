@@ -8,11 +8,6 @@ use hardware::{registers_of_warp, threads_by_registers};
 /// Barriers of a multiprocessor for each block that it can hold, on `sm_90`.
 const BARRIERS_A_BLOCK: u32 = 2;
 
-/// The architectures whose limits are known: 75 for `sm_75`.
-pub fn architectures() -> impl Iterator<Item = u32> {
-    MULTIPROCESSORS.iter().map(|known| known.sm())
-}
-
 /// What a kernel needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
@@ -123,6 +118,11 @@ mod tests {
             None
         );
         assert_eq!(architectures().collect::<Vec<_>>(), [75, 80, 86, 89, 90]);
+    }
+
+    /// The architectures whose limits are known: 75 for `sm_75`.
+    fn architectures() -> impl Iterator<Item = u32> {
+        MULTIPROCESSORS.iter().map(|known| known.sm())
     }
 
     /// What differs from a table of `tests/occupancy`; its README says what a line means. And how many numbers were compared.

@@ -74,11 +74,6 @@ impl DataKind {
         })
     }
 
-    /// Whether the data depend on the seed.
-    pub fn is_random(self) -> bool {
-        !matches!(self, Self::Ones | Self::Zeros | Self::Arange)
-    }
-
     /// Checks whether `tensor` can hold such data.
     pub(crate) fn check(self, tensor: &Tensor, place: &Range<usize>) -> Checked<()> {
         let name = &tensor.name;

@@ -256,14 +256,6 @@ impl Launch {
         self.repeat.unwrap_or_default() == Repeat::BitEqual
     }
 
-    /// The threads that a block of it can have in some test: known where its sizes are numbers, else as many as a block can have.
-    pub fn most_threads(&self) -> u32 {
-        let threads = self.block.iter().try_fold(1_i64, |product, extent| {
-            product.checked_mul(extent.expr.eval(&Dims::new()).ok()?)
-        });
-        threads.and_then(|threads| u32::try_from(threads).ok()).unwrap_or(MAX_THREADS)
-    }
-
     /// Where the file names the kernel.
     pub(crate) fn place(&self) -> &Range<usize> {
         &self.place
