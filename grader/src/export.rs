@@ -6,6 +6,7 @@
 use diagnostic::{Failure, FailureKind};
 use indexmath::DimExpr;
 use judge::grade::Program;
+use puzzle::case::LaunchOptions;
 use puzzle::spec::{Arg, Launch, Purpose, Spec};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -112,7 +113,7 @@ struct LaunchOf<'a> {
     block: Vec<String>,
     /// Bytes of dynamic shared memory.
     shared: String,
-    cooperative: bool,
+    options: LaunchOptions,
     args: Vec<ArgOf>,
     /// The tensors that are copied into `__constant__` variables, by the variables' names in the PTX.
     constants: BTreeMap<&'a str, String>,
@@ -159,7 +160,7 @@ fn launch<'a>(spec: &'a Spec, program: &'a Program, of: &'a Launch) -> LaunchOf<
         grid,
         block,
         shared: of.shared().map_or_else(|| "0".to_owned(), ToString::to_string),
-        cooperative: of.options.cooperative,
+        options: of.options,
         args: of.args.iter().enumerate().map(|(i, arg)| argument(spec, arg, bytes(i))).collect(),
         constants: constants.collect(),
     }

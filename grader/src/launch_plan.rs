@@ -56,7 +56,7 @@ struct PlanLaunch {
     grid: [u32; 3],
     block: [u32; 3],
     shared: u32,
-    cooperative: bool,
+    options: LaunchOptions,
     args: Vec<PlanArg>,
     /// Indices of tensors by the names of `__constant__` variables in the PTX.
     constants: BTreeMap<String, usize>,
@@ -194,7 +194,7 @@ impl PlanLaunch {
             grid: *grid,
             block: *block,
             shared: *shared,
-            options: LaunchOptions { cooperative: self.cooperative },
+            options: self.options,
             args: self.args.iter().map(arg).collect::<Result<_, _>>()?,
             constants: self.constants.iter().map(constant).collect::<Result<_, _>>()?,
         })

@@ -5,6 +5,7 @@ use crate::statistics::StoppingRule;
 use crate::values::Kind;
 use cudart::frame::Bytes;
 use indexmath::DType;
+use puzzle::case::LaunchOptions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -74,8 +75,8 @@ pub struct LaunchJob {
     pub block: [u32; 3],
     /// Dynamic shared memory in bytes.
     pub shared: u32,
-    /// Whether all blocks run at once.
-    pub cooperative: bool,
+    /// The options that the spec sets.
+    pub options: LaunchOptions,
     /// The arguments, in the order of the kernel's parameters.
     pub params: Vec<Param>,
     /// Constants by their names in the module, each with the tensor that is copied into it before each run.

@@ -8,7 +8,7 @@ use device::host::{RecordedLaunch, RecordedParam, Recording};
 use diagnostic::{Failure, FailureKind};
 use indexmath::{DType, Values};
 use judge::grade::Program;
-use puzzle::case::CaseLaunch;
+use puzzle::case::{CaseLaunch, LaunchOptions};
 use puzzle::oracle;
 use puzzle::spec::{Bench, Buffer, Call, CallArg, Pass, Purpose, Spec, Vendor};
 use puzzle::tensor::{Tensor, encode};
@@ -148,7 +148,7 @@ impl<'a> Plan<'a> {
             grid: launch.grid,
             block: launch.block,
             shared: launch.shared,
-            cooperative: launch.cooperative,
+            options: LaunchOptions::of_runtime(launch.cooperative),
             params: params.into_iter().map(param).collect(),
             constants: Vec::new(),
         };
@@ -260,7 +260,7 @@ impl<'a> Plan<'a> {
             grid: call.grid,
             block: call.block,
             shared: call.shared,
-            cooperative: of_spec.options.cooperative,
+            options: of_spec.options,
             params: call.args.iter().enumerate().map(param).collect(),
             constants: call
                 .constants

@@ -4,9 +4,11 @@ use crate::counter::Counter;
 use crate::requirement::Relation;
 use crate::tensor::{DType, Tensor};
 use indexmath::{Approx, Dims, SizedFormula, Values};
-use specfile::{RawLaunch, RawSpec};
+use specfile::RawSpec;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+
+pub use specfile::LaunchOptions;
 
 /// A test of a spec with its sizes fixed, its inputs drawn and its outputs known.
 #[derive(Clone, Debug)]
@@ -178,19 +180,6 @@ pub struct CaseConstant {
     pub symbol: String,
     /// The index of the tensor in `Case::tensors`.
     pub tensor: usize,
-}
-
-/// The options of a launch: keys of the spec that reach the device unchanged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LaunchOptions {
-    /// True if all blocks run at once and may wait for each other (`this_grid().sync()`).
-    pub cooperative: bool,
-}
-
-impl From<&RawLaunch> for LaunchOptions {
-    fn from(raw: &RawLaunch) -> Self {
-        Self { cooperative: raw.cooperative }
-    }
 }
 
 /// A bound on what a launch costs, at the sizes of a test.

@@ -7,8 +7,8 @@
     reason = "the keys are documented where people read of them, in the book's spec_reference.md"
 )]
 
-use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use toml::Spanned;
@@ -115,6 +115,27 @@ pub struct RawLaunch {
     pub repeat: Option<Spanned<String>>,
     #[serde(default)]
     pub cooperative: bool,
+}
+
+/// The options of a launch: keys of `[[launch]]` that reach the device unchanged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LaunchOptions {
+    /// True if all blocks run at once and may wait for each other (`this_grid().sync()`).
+    pub cooperative: bool,
+}
+
+impl From<&RawLaunch> for LaunchOptions {
+    fn from(raw: &RawLaunch) -> Self {
+        Self { cooperative: raw.cooperative }
+    }
+}
+
+impl LaunchOptions {
+    /// The options of a launch by host code, which the CUDA runtime only tells whether it is cooperative.
+    pub fn of_runtime(cooperative: bool) -> Self {
+        Self { cooperative }
+    }
 }
 
 /// A table `[[call]]`: a host function and the C++ code that calls it.

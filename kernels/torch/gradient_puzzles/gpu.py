@@ -70,7 +70,7 @@ def run(module, launches, buffers):
         values = [argument(arg, buffers) for arg in launch["args"]]
         addresses = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
         shape = (*launch["grid"], *launch["block"], shared, stream, addresses)
-        if launch["cooperative"]:
+        if launch["options"]["cooperative"]:
             call("cuLaunchCooperativeKernel", function, *shape)
         else:
             call("cuLaunchKernel", function, *shape, None)

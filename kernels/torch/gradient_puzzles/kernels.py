@@ -161,7 +161,7 @@ def plan(launch, sizes, given):
         "grid": axes(launch["grid"]),
         "block": axes(launch["block"]),
         "shared": evaluate(launch["shared"], sizes),
-        "cooperative": launch["cooperative"],
+        "options": launch["options"],
         "args": [argument(arg) for arg in launch["args"]],
         "constants": launch["constants"],
     }

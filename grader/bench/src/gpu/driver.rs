@@ -9,6 +9,7 @@ use cudarc::driver::sys::{
 use cudarc::driver::{DriverError, result};
 use device::gpu::words_of;
 use hardware::SHARED_WITHOUT_OPT_IN;
+use puzzle::case::LaunchOptions;
 use std::ffi::{CString, c_void};
 
 /// What the driver says of an error.
@@ -40,7 +41,7 @@ pub struct Prepared {
     grid: [u32; 3],
     block: [u32; 3],
     shared: u32,
-    cooperative: bool,
+    options: LaunchOptions,
     params: Vec<Vec<u64>>,
 }
 
@@ -184,7 +185,7 @@ impl Driver {
             grid: of.grid,
             block: of.block,
             shared: of.shared,
-            cooperative: of.cooperative,
+            options: of.options,
             params: params.iter().map(|bytes| words_of(bytes)).collect(),
         })
     }
@@ -194,8 +195,11 @@ impl Driver {
         let mut pointers: Vec<*mut c_void> =
             of.params.iter_mut().map(|words| words.as_mut_ptr().cast()).collect();
         let dims = |d: [u32; 3]| (d[0], d[1], d[2]);
-        let start =
-            if of.cooperative { result::launch_cooperative_kernel } else { result::launch_kernel };
+        let start = if of.options.cooperative {
+            result::launch_cooperative_kernel
+        } else {
+            result::launch_kernel
+        };
         // SAFETY: the grader has compared number and sizes of the parameters with those that the kernel declares, and each pointer
         // leads to that many bytes. The driver copies them before it returns.
         unsafe {
@@ -250,7 +254,7 @@ impl Driver {
 impl Prepared {
     fn of(function: sys::CUfunction, grid: u32, block: u32, params: Vec<Vec<u64>>) -> Self {
         let (grid, block) = ([grid, 1, 1], [block, 1, 1]);
-        Self { function, grid, block, shared: 0, cooperative: false, params }
+        Self { function, grid, block, shared: 0, options: LaunchOptions::default(), params }
     }
 }
 

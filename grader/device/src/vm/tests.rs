@@ -137,7 +137,7 @@ fn a_read_of_what_nobody_wrote_and_a_write_to_an_input_are_found() {
 #[test]
 fn blocks_meet_in_a_cooperative_launch_only() {
     let alone = launch("mirrors", N);
-    let together = CaseLaunch { options: LaunchOptions { cooperative: true }, ..alone.clone() };
+    let together = CaseLaunch { options: LaunchOptions::of_runtime(true), ..alone.clone() };
     let run = backend().run_tensors(&tensors(), &[together]).unwrap();
     assert_eq!(run.findings, []);
     let mirrored: Vec<f64> = (0..N).rev().map(|i| i as f64).collect();

@@ -40,7 +40,7 @@ fn exported(folder: &Path) -> (Value, Value) {
             "grid": [1, 1, 1],
             "block": [256, 1, 1],
             "shared": 0,
-            "cooperative": false,
+            "options": document["launches"][0]["options"],
             "args": ([&tensors[..], &ints[..]].concat()),
             "constants": {},
         }],
