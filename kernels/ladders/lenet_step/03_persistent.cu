@@ -25,19 +25,18 @@ struct Row {
 const int ROW = sizeof(Row) / 4, CONV2 = 156, PARTS = 2572;
 
 // Distances in floats, so that lanes find what they read together in different banks.
-const int LINE = 28;             // a line of an image or of a map of pool1
-const int PLANE = 13 * LINE;     // a map of pool1
-const int FILTER = 28;           // 5 x 5 weights
-const int HIGH = 16 * 8;         // a map of 8 x 8 between four lines of zeros above and below
-const int WIDE = 24 * 24 + 4;    // a map of 24 x 24
+const int PLANE = 156;        // a map of 12 x 12 of pool1
+const int FILTER = 28;        // 5 x 5 weights
+const int LINE = 12;          // a line of eight of d_conv2
+const int HIGH = 16 * LINE;   // a map of 8 x 8 between four lines of zeros above and below
+const int WIDE = 24 * 24 + 4; // a map of 24 x 24
 
 struct Shared {
     float fc1_w[120 * INPUTS], fc2_w[84 * 120], fc3_w[10 * 84], conv1_w[6 * FILTER], conv2_w[MAPS * 6 * FILTER];
-    float x[28 * LINE], pool1[6 * PLANE], logits[12], ones[12], d_conv2[MAPS * HIGH];
+    float x[784], pool1[6 * PLANE], logits[12], ones[12], conv2[24 * 128], d_conv2[MAPS * HIGH];
     Row row;
     int place1[864], place2[INPUTS];
     float fc1_there[120], d_pool1_there[432]; // from the other block of the image
-    unsigned long long copied;
 };
 
 // In the place of fc1_w, when all warps have their rows of it.
@@ -53,20 +52,6 @@ __device__ Shared* other_block(Shared* s)
 }
 __device__ void arrive_at_cluster() {}
 __device__ void wait_for_cluster() {}
-
-// Starts copying the weights of the fully connected layers.
-__device__ void start_copies(Shared& s, const float* fc1_w, const float* fc2_w, const float* fc3_w, int)
-{
-    for (int i = threadIdx.x; i < 7680; i += THREADS) __pipeline_memcpy_async(s.fc1_w + 4 * i, fc1_w + 4 * i, 16);
-    for (int i = threadIdx.x; i < 2520; i += THREADS) __pipeline_memcpy_async(s.fc2_w + 4 * i, fc2_w + 4 * i, 16);
-    if (threadIdx.x < 210) __pipeline_memcpy_async(s.fc3_w + 4 * threadIdx.x, fc3_w + 4 * threadIdx.x, 16);
-    __pipeline_commit();
-}
-
-__device__ void wait_for_copies(Shared&)
-{
-    __pipeline_wait_prior(0);
-}
 #endif
 
 __device__ float4 at(const float* p)
@@ -88,36 +73,47 @@ __device__ void copy_filters(float* to, const float* from, int n)
     for (int i = threadIdx.x; i < n * 25; i += THREADS) __pipeline_memcpy_async(to + i / 25 * FILTER + i % 25, from + i, 4);
 }
 
-// Adds what a filter and its 5 x 6 pixels give for two neighbouring pixels.
-__device__ __noinline__ float2 add_pair(float2 sum, const float* x, const float* filter)
+__device__ void load_filter(float (&w)[25], const float* from)
+{
+#pragma unroll
+    for (int i = 0; i < 24; i += 4) *(float4*)(w + i) = at(from + i);
+    w[24] = from[24];
+}
+
+// 6 x 6 pixels, for the four sums of a window of 2 x 2.
+__device__ void load_window(float (&in)[6][6], const float* x, int S)
+{
+#pragma unroll
+    for (int i = 0; i < 18; i++) *(float2*)&in[i / 3][i % 3 * 2] = *(const float2*)(x + i / 3 * S + i % 3 * 2);
+}
+
+__device__ void add_window(float (&sum)[4], const float (&in)[6][6], const float* filter)
 {
     float w[25];
+    load_filter(w, filter);
 #pragma unroll
-    for (int i = 0; i < 6; i++) *(float4*)(w + 4 * i) = at(filter + 4 * i);
-    w[24] = filter[24];
+    for (int i = 0; i < 100; i++) sum[i % 4] += in[i / 20 + i % 4 / 2][i / 4 % 5 + i % 2] * w[i / 4];
+}
+
+__device__ float sum_of(const float* sums, int n, int stride)
+{
+    float sum = 0.0f;
 #pragma unroll
-    for (int p = 0; p < 5; p++) {
-        float in[6];
-#pragma unroll
-        for (int i = 0; i < 6; i += 2) *(float2*)(in + i) = *(const float2*)(x + p * LINE + i);
-#pragma unroll
-        for (int q = 0; q < 5; q++) {
-            sum.x += in[q] * w[p * 5 + q];
-            sum.y += in[q + 1] * w[p * 5 + q];
-        }
-    }
+    for (int i = 0; i < n; i++) sum += sums[i * stride];
     return sum;
 }
 
-// ReLU and pooling: lane l has the upper half of a window, and lane l + 16 the lower.
-__device__ float winner(float2 sum, float bias, int& place)
+// ReLU and pooling.
+__device__ float winner(const float (&sum)[4], float bias, int& place)
 {
-    float most = fmaxf(sum.x, sum.y);
-    place = sum.y > sum.x;
-    float lower = __shfl_down_sync(0xffffffff, most, 16);
-    int there = __shfl_down_sync(0xffffffff, place, 16);
-    if (lower > most) place = 2 + there;
-    return fmaxf(fmaxf(most, lower) + bias, 0.0f);
+    float most = sum[0];
+    place = 0;
+#pragma unroll
+    for (int i = 1; i < 4; i++) {
+        if (sum[i] > most) place = i;
+        most = fmaxf(most, sum[i]);
+    }
+    return fmaxf(most + bias, 0.0f);
 }
 
 // The way back: the winner gets the gradient, the others zeros.
@@ -175,14 +171,6 @@ template <int I> __device__ void fc_back(const Rows<I>& rows, const float* grad,
     }
 }
 
-__device__ float sum_of(const float* sums, int n, int stride)
-{
-    float sum = 0.0f;
-#pragma unroll
-    for (int i = 0; i < n; i++) sum += sums[i * stride];
-    return sum;
-}
-
 template <int N> __device__ void load(float (&to)[N], const float* from)
 {
 #pragma unroll
@@ -225,9 +213,13 @@ __device__ void add_lanes(float& sum, int distance)
 __device__ __noinline__ void update_fc(int o, int column, const float* x, const float* grad, float* w, float* bias, int I, float lr, int batch)
 {
     int lane = threadIdx.x % 32;
-    bool in = column < I;
+    bool mine = lane < 8 && column < I;
+    w += o * I + column;
     x += min(column, I - 4);
     grad += o;
+    // Under way while the sums are computed.
+    float4 updated = mine ? at(w) : make_float4(0, 0, 0, 0);
+    float bias_before = mine && column == 0 ? bias[o] : 0.0f;
     float4 sum = make_float4(0, 0, 0, 0);
     float all = 0.0f;
     // Every eighth lane has the same columns, and a quarter of the batch.
@@ -242,11 +234,10 @@ __device__ __noinline__ void update_fc(int o, int column, const float* x, const 
     add_lanes(sum.z, 8);
     add_lanes(sum.w, 8);
     add_lanes(all, 8);
-    if (lane >= 8 || !in) return;
-    float4 updated = at(w + o * I + column);
+    if (!mine) return;
     add(updated, sum, -lr);
-    *(float4*)(w + o * I + column) = updated;
-    if (column == 0) bias[o] -= lr * all;
+    *(float4*)w = updated;
+    if (column == 0) bias[o] = bias_before - lr * all;
 }
 
 __global__ void
@@ -271,41 +262,56 @@ __global__ void
     copy_filters(s.conv2_w, conv2_w + rank * MAPS * 150, MAPS * 6);
     __pipeline_commit();
     int o = warp * 8 + lane / 4, label = labels[image];
-    float bias2 = warp / BLOCKS < MAPS ? conv2_b[rank * MAPS + warp / BLOCKS] : 0.0f;
+    float bias2 = t < INPUTS ? conv2_b[rank * MAPS + t / 16] : 0.0f;
     float bias3 = o < 120 && rank == 0 ? fc1_b[o] : 0.0f, bias4 = o < 84 ? fc2_b[o] : 0.0f, bias5 = o < 10 ? fc3_b[o] : 0.0f;
 #pragma unroll 1
     for (int i = t; i < MAPS * HIGH; i += THREADS) s.d_conv2[i] = 0.0f;
     if (t < 12) s.ones[t] = 1.0f;
     __pipeline_wait_prior(0);
     __syncthreads();
-    start_copies(s, fc1_w, fc2_w, fc3_w, rank);
 
+    if (t < 432) { // a window in two maps
+        int k = t / 144 * 2, window = t % 144;
+        float in[6][6];
+        load_window(in, s.x + window / 12 * 56 + window % 12 * 2, 28);
+#pragma unroll
+        for (int i = k; i < k + 2; i++) {
+            float sum[4] = {};
+            add_window(sum, in, s.conv1_w + i * FILTER);
+            s.pool1[i * PLANE + window] = winner(sum, s.conv1_w[i * FILTER + 25], s.place1[i * 144 + window]);
+        }
+    } else if (t >= 448) { // four warps bring the weights of the next layers
+        for (int i = t - 448; i < 30 * INPUTS; i += 128)
+            __pipeline_memcpy_async(s.fc1_w + 4 * i, fc1_w + i / (INPUTS / 4) * 256 + rank * 128 + i % (INPUTS / 4) * 4, 16);
+        for (int i = t - 448; i < 2520; i += 128) __pipeline_memcpy_async(s.fc2_w + 4 * i, fc2_w + 4 * i, 16);
+        for (int i = t - 448; i < 210; i += 128) __pipeline_memcpy_async(s.fc3_w + 4 * i, fc3_w + 4 * i, 16);
+        __pipeline_commit();
+    }
+    __syncthreads();
+    const int SHARES = 3 * BLOCKS, CHANNELS = 2 / BLOCKS; // 16 lanes have a share of the channels, for the windows of two maps
+    if (t < 384) {
+        int share = t / 16 % SHARES, map = t / 16 / SHARES * 2;
+        float a[4] = {}, b[4] = {}, in[6][6];
 #pragma unroll 1
-    for (int task = warp; task < 54; task += WARPS) { // 16 windows of a map
-        int k = task / 9, window = task % 9 * 16 + lane % 16, place;
-        const float* from = s.x + (window / 12 * 2 + lane / 16) * LINE + window % 12 * 2;
-        float y = winner(add_pair(make_float2(0, 0), from, s.conv1_w + k * FILTER), s.conv1_w[k * FILTER + 25], place);
-        if (lane < 16) {
-            s.pool1[k * PLANE + window / 12 * LINE + window % 12] = y;
-            s.place1[k * 144 + window] = place;
+        for (int c = share * CHANNELS; c < (share + 1) * CHANNELS; c++) {
+            load_window(in, s.pool1 + c * PLANE + t % 16 / 4 * 24 + t % 4 * 2, 12);
+            add_window(a, in, s.conv2_w + (map * 6 + c) * FILTER);
+            add_window(b, in, s.conv2_w + (map * 6 + c + 6) * FILTER);
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            s.conv2[t / 16 * 128 + i * 16 + t % 16] = a[i];
+            s.conv2[t / 16 * 128 + i * 16 + t % 16 + 64] = b[i];
         }
     }
     __syncthreads();
-
-    if (warp < 16) { // a map's windows, or half of them and each lane half of the channels
-        int map = warp / BLOCKS, window = warp % BLOCKS * 8 + lane % (16 / BLOCKS), first = lane / 8 % BLOCKS * FILTERS, place;
-        float2 sum = make_float2(0, 0);
-#pragma unroll 1
-        for (int c = first; c < first + FILTERS; c++)
-            sum = add_pair(sum, s.pool1 + c * PLANE + (window / 4 * 2 + lane / 16) * LINE + window % 4 * 2, s.conv2_w + (map * 6 + c) * FILTER);
-        if (BLOCKS == 2) sum.x += __shfl_xor_sync(0xffffffff, sum.x, 8), sum.y += __shfl_xor_sync(0xffffffff, sum.y, 8);
-        float y = winner(sum, bias2, place);
-        if (lane < 16 / BLOCKS) {
-            s.row.pool2[rank * INPUTS + map * 16 + window] = y;
-            s.place2[map * 16 + window] = place;
-        }
+    if (t < INPUTS) { // t / 16 is the map
+        float sum[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) sum[i] = sum_of(s.conv2 + t / 32 * SHARES * 128 + t / 16 % 2 * 64 + i * 16 + t % 16, SHARES, 128);
+        s.row.pool2[rank * INPUTS + t] = winner(sum, bias2, s.place2[t]);
     }
-    wait_for_copies(s);
+    __pipeline_wait_prior(0);
     __syncthreads();
 
     Rows<INPUTS> rows1;
@@ -368,23 +374,23 @@ __global__ void
     if (t == THREADS - 32) before = arrive_at_grid(&counts[0]);
     if (t < INPUTS) {
         float sum = s.row.pool2[rank * INPUTS + t] > 0.0f ? sum_of(later.sums + t, 15, INPUTS) : 0.0f;
-        give_winner(s.d_conv2 + t / 16 * HIGH + (4 + t % 16 / 4 * 2) * 8 + t % 4 * 2, 8, s.place2[t], sum);
+        give_winner(s.d_conv2 + t / 16 * HIGH + (4 + t % 16 / 4 * 2) * LINE + t % 4 * 2, LINE, s.place2[t], sum);
     }
     __syncthreads();
 
     if (warp < 16) { // two filters of conv2 and some of their lines; a lane has a channel and a line of the filters, or the bias
         const int LINES = 4 / BLOCKS;
         int first = warp / (2 * BLOCKS) * 2, top = warp % (2 * BLOCKS) * LINES;
-        const float* from = lane < 30 ? s.pool1 + lane / 5 * PLANE + (lane % 5 + top) * LINE : s.ones;
-        const float* grads = s.d_conv2 + first * HIGH + (4 + top) * 8;
+        const float* from = lane < 30 ? s.pool1 + lane / 5 * PLANE + (lane % 5 + top) * 12 : s.ones;
+        const float* grads = s.d_conv2 + first * HIGH + (4 + top) * LINE;
         float a[5] = {}, b[5] = {};
 #pragma unroll 1
         for (int h = 0; h < LINES; h++) {
             float x[12], grad[8];
-            load(x, from + (lane < 30 ? h * LINE : 0));
-            load(grad, grads + h * 8);
+            load(x, from + (lane < 30 ? h * 12 : 0));
+            load(grad, grads + h * LINE);
             add_line(a, x, grad);
-            load(grad, grads + HIGH + h * 8);
+            load(grad, grads + HIGH + h * LINE);
             add_line(b, x, grad);
         }
         float* to = later.d_conv2_w + (warp % (2 * BLOCKS) * MAPS + first) * 151 + lane * 5;
@@ -399,13 +405,15 @@ __global__ void
         int share = t / 72, c = t % 72 / 12, y = t % 12;
         float sum[12] = {};
 #pragma unroll 1
-        for (int i = 0; i < MAPS / 8 * 5; i++) {
-            int k = share * (MAPS / 8) + i / 5, p = i % 5;
-            float grad[8];
-            const float* w = s.conv2_w + (k * 6 + c) * FILTER + p * 5;
-            load(grad, s.d_conv2 + k * HIGH + (4 + y - p) * 8);
+        for (int k = share * (MAPS / 8); k < (share + 1) * (MAPS / 8); k++) {
+            float w[25], grad[8];
+            load_filter(w, s.conv2_w + (k * 6 + c) * FILTER);
 #pragma unroll
-            for (int j = 0; j < 40; j++) sum[j / 5 + j % 5] += grad[j / 5] * w[j % 5];
+            for (int p = 0; p < 5; p++) {
+                load(grad, s.d_conv2 + k * HIGH + (4 + y - p) * LINE);
+#pragma unroll
+                for (int i = 0; i < 40; i++) sum[i / 5 + i % 5] += grad[i / 5] * w[p * 5 + i % 5];
+            }
         }
 #pragma unroll
         for (int i = 0; i < 12; i += 4) *(float4*)(later.sums + share * 864 + c * 144 + y * 12 + i) = *(float4*)(sum + i);
@@ -417,10 +425,10 @@ __global__ void
         wait_for_cluster();
     }
     for (int i = t; i < FILTERS * 144; i += THREADS) {
-        int c = i / 144, y = i % 144 / 12, x = i % 12;
+        int c = i / 144, window = i % 144;
         float sum = sum_of(later.sums + rank * 432 + i, 8, 864) + (BLOCKS == 2 ? s.d_pool1_there[i] : 0.0f);
-        if (s.pool1[(rank * 3 + c) * PLANE + y * LINE + x] <= 0.0f) sum = 0.0f;
-        give_winner(later.d_conv1 + c * WIDE + y * 48 + x * 2, 24, s.place1[rank * 432 + i], sum);
+        if (s.pool1[(rank * 3 + c) * PLANE + window] <= 0.0f) sum = 0.0f;
+        give_winner(later.d_conv1 + c * WIDE + window / 12 * 48 + window % 12 * 2, 24, s.place1[rank * 432 + i], sum);
     }
     float* part = parts + image * PARTS;
 #pragma unroll 1
@@ -433,7 +441,7 @@ __global__ void
 #pragma unroll 1
         for (int end = piece + 4 / BLOCKS; piece < end; piece++) {
             float x[12], grad[8];
-            load(x, s.x + (piece / 3 + own % 5) * LINE + piece % 3 * 8);
+            load(x, s.x + (piece / 3 + own % 5) * 28 + piece % 3 * 8);
             load(grad, later.d_conv1 + own / 5 * WIDE + piece / 3 * 24 + piece % 3 * 8);
             add_line(sum, x, grad);
 #pragma unroll
@@ -479,6 +487,9 @@ __global__ void
 #pragma unroll 1
     for (int n = warp * gridDim.x + blockIdx.x; n < 322; n += WARPS * gridDim.x) {
         int column = n * 8 + lane % 2 * 4, i = column + lane / 2, k = (i - CONV2) / 151, tap = (i - CONV2) % 151;
+        float* w = i < 150 ? conv1_w + i : i < 156 ? conv1_b + i - 150 : tap < 150 ? conv2_w + k * 150 + tap : conv2_b + k;
+        bool mine = lane < 8 && column < PARTS;
+        float weight = mine ? *w : 0.0f;
         float4 sum = make_float4(0, 0, 0, 0);
 #pragma unroll 4
         for (int b = lane / 2; b < batch; b += 16) add(sum, at(parts + b * PARTS + min(column, PARTS - 4)), 1.0f);
@@ -487,7 +498,6 @@ __global__ void
         add_lanes(sum.z, 2);
         add_lanes(sum.w, 2);
         float own = lane < 4 ? (lane < 2 ? sum.x : sum.y) : (lane < 6 ? sum.z : sum.w);
-        float* w = i < 150 ? conv1_w + i : i < 156 ? conv1_b + i - 150 : tap < 150 ? conv2_w + k * 150 + tap : conv2_b + k;
-        if (lane < 8 && column < PARTS) *w -= lr * own;
+        if (mine) *w = weight - lr * own;
     }
 }
