@@ -3,7 +3,8 @@
 use super::expansion::{self, Most};
 use super::number::{count, number, pair};
 use super::style::{Style, Tone};
-use super::{findings, json};
+use crate::findings;
+use crate::format::json;
 use judge::explain::{Comparison, Explanation};
 use serde_json::json;
 use std::path::Path;

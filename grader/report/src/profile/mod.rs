@@ -9,8 +9,8 @@ pub use fit::Fit;
 pub use program::{ProgramSubject, program_document, program_page};
 
 use super::explain::Subject;
-use super::json::SCHEMA_VERSION;
 use super::style::{Style, Tone};
+use crate::format::json::SCHEMA_VERSION;
 use annotated_source::{AnnotatedSource, legend};
 use ptxvm::Counters;
 use puzzle::case::Case;

@@ -2,7 +2,7 @@
 
 use super::annotated_source::{AnnotatedSource, legend};
 use super::fit::Fit;
-use crate::json::SCHEMA_VERSION;
+use crate::format::json::SCHEMA_VERSION;
 use crate::number::ratio;
 use crate::style::{Style, Tone};
 use device::program::Profile;

@@ -3,8 +3,9 @@
 
 pub mod document;
 
-use super::style::Style;
-use super::{Reporter, RunInfo, Summary, drawn, text};
+use crate::format::text;
+use crate::style::Style;
+use crate::{Reporter, RunInfo, Summary, drawn};
 use diagnostic::{Failure, FailureKind};
 use document::{Case, Outcome, Reason, Suite};
 use judge::verdict::TestVerdict;

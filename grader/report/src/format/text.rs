@@ -1,9 +1,9 @@
 //! The report for people: the first failing test in full, and a line for each test.
 
-use super::number::time;
-use super::reporter::{Reporter, RunInfo, Summary};
-use super::style::{Style, Tone};
-use super::{cause, diff, drawn, expansion, findings, heatmap, terms};
+use crate::number::time;
+use crate::reporter::{Reporter, RunInfo, Summary};
+use crate::style::{Style, Tone};
+use crate::{cause, diff, drawn, expansion, findings, heatmap, terms};
 use device::finding::SourceLoc;
 use diagnostic::{CODE_WIDTH, Failure, visible};
 use indexmath::Term;
@@ -20,7 +20,7 @@ const MORE_FINDINGS: usize = 3;
 /// Lines shown of what a kernel prints.
 const PRINTED_LINES: usize = 16;
 /// Sentences are broken to lines of this many characters.
-pub(super) const WIDTH: usize = 96;
+pub(crate) const WIDTH: usize = 96;
 /// Narrower than this a test's name is padded to.
 const NAME_WIDTH: usize = 32;
 
@@ -251,7 +251,7 @@ fn reason(verdict: &TestVerdict) -> Option<String> {
 }
 
 /// Everything known about a failing test, with sentences in lines of at most `width` characters.
-pub(super) fn full(
+pub(crate) fn full(
     run: &RunInfo,
     verdict: &TestVerdict,
     style: Style,
@@ -364,7 +364,7 @@ fn explanation(run: &RunInfo, diff: &TensorDiff) -> Option<(&'static str, String
 }
 
 /// Why a test failed, in one line: a finding's title, or what is wrong in an output and its explanation.
-pub(super) fn in_one_line(run: &RunInfo, verdict: &TestVerdict) -> String {
+pub(crate) fn in_one_line(run: &RunInfo, verdict: &TestVerdict) -> String {
     if let Some(finding) = verdict.findings.first() {
         let title = findings::diagnostic(finding, &run.file, &run.source).title;
         return format!("{}: {title}", finding.problem.name());

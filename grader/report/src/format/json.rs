@@ -3,8 +3,8 @@
 //! Numbers that JSON lacks are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`. A change that breaks readers raises
 //! `schema_version`.
 
-use super::reporter::{Reporter, RunInfo, Summary};
-use super::{cause, drawn, findings};
+use crate::reporter::{Reporter, RunInfo, Summary};
+use crate::{cause, drawn, findings};
 use device::finding::{Finding, SourceLoc, ThreadId};
 use device::provenance::ElementRead;
 use device::provenance::Factor;
@@ -20,7 +20,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-pub(super) const SCHEMA_VERSION: u32 = 1;
+pub(crate) const SCHEMA_VERSION: u32 = 1;
 /// Wrong elements listed of a tensor.
 const MAX_MISMATCHES: usize = 20;
 /// Terms and elements listed of an expansion.
@@ -132,7 +132,7 @@ impl<'a> RunFields<'a> {
 }
 
 /// A number, or its name where JSON has none.
-pub(super) struct Number(pub(super) f64);
+pub(crate) struct Number(pub(crate) f64);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -275,7 +275,7 @@ fn element(element: &ElementRef) -> Value {
 }
 
 /// The products of an element, formula and kernel side by side.
-pub(super) fn compared(terms: &ElementTerms) -> Value {
+pub(crate) fn compared(terms: &ElementTerms) -> Value {
     let factor = |factor: &Factor| match factor {
         Factor::Element(at) => element(at),
         Factor::Outside(outside) => json!({ "tensor": outside.tensor, "outside": outside.flat }),

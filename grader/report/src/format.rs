@@ -1,0 +1,48 @@
+//! The output formats of `grader puzzle`: each is a module that implements [`Reporter`], and a row of [`FORMATS`].
+
+pub(crate) mod json;
+pub mod junit;
+mod text;
+
+pub use json::JsonReporter;
+pub use junit::JunitReporter;
+pub use text::TextReporter;
+
+use crate::reporter::Reporter;
+use crate::style::Style;
+use std::io::Write;
+
+/// An output format of `grader puzzle`.
+#[derive(Debug)]
+pub struct Format {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Its description in the help.
+    pub help: &'static str,
+    /// True if its output is one document, which must also hold the failure of a run.
+    pub is_document: bool,
+    /// Creates a reporter that writes this format.
+    pub reporter: fn(Box<dyn Write>, Style) -> Box<dyn Reporter>,
+}
+
+/// All output formats; the first one is the default.
+pub static FORMATS: &[Format] = &[
+    Format {
+        name: "text",
+        help: "Text for people",
+        is_document: false,
+        reporter: |to, style| Box::new(TextReporter::new(to, style)),
+    },
+    Format {
+        name: "json",
+        help: "One JSON document",
+        is_document: true,
+        reporter: |to, _| Box::new(JsonReporter::new(to)),
+    },
+    Format {
+        name: "junit",
+        help: "JUnit XML, for CI systems",
+        is_document: true,
+        reporter: |to, _| Box::new(JunitReporter::new(to)),
+    },
+];
