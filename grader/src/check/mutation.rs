@@ -2,19 +2,23 @@
 
 use super::bench::{Bench, Loaded};
 use crate::mutants::{Mutant, mutants};
+use device::gpu;
 use device::host::Usage;
 use diagnostic::Failure;
 use judge::batch_compile::{self, Variant};
-use judge::grade::{self, Machine};
+use judge::grade::{self, Machine, Program};
 use judge::judgement;
 use puzzle::case::Case;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use toolchain::spinner::Progress;
 
 /// Host code may use so many times as much as the solution does for the same test ...
 const TIMES: u32 = 4;
+
+/// A test that takes the solution's host code longer than this on the virtual machine runs on the GPU, where solutions also run there.
+const LONG: Duration = Duration::from_secs(4);
 
 /// ... and so much in any case: on the device 500 launches, or as many instructions as a second of the virtual machine.
 const LEAST: Usage = Usage { host: Duration::from_secs(1), device: Duration::from_millis(1) };
@@ -61,18 +65,26 @@ enum MutantResult {
     Survived,
 }
 
-/// Generates the mutants of the solution, compiles them and runs them on the virtual machine.
+/// A test, and what host code may use for it; kernels have limits of their own.
+struct Trial<'a> {
+    case: &'a Case,
+    limit: Option<Usage>,
+    on_gpu: bool,
+}
+
+/// Generates the mutants of the solution, compiles them and runs them on the virtual machine; the longest tests of host code on the
+/// GPU, if the bench has one. (What passes on a GPU is judged on the virtual machine as well, so kernels need not run on both.)
 ///
 /// # Errors
 /// The compiler does not work.
 pub fn mutation(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Mutation, Failure> {
     let mutants = mutants(&loaded.solution);
-    let limits = limits(bench, loaded)?;
+    let trials = trials(bench, loaded)?;
     let progress =
         Progress::steps(&format!("mutants of {}", loaded.puzzle.stem), mutants.len() as u64);
     let results: Vec<Result<Vec<MutantResult>, Failure>> = mutants
         .par_chunks(batch_compile::SIZE - 1)
-        .map(|chunk| results(bench, loaded, &limits, chunk, &progress))
+        .map(|chunk| results(bench, loaded, &trials, chunk, &progress))
         .collect();
     drop(progress);
     let mut report = Mutation { total: mutants.len(), ..Mutation::default() };
@@ -107,26 +119,41 @@ pub fn mutation(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Mutation, Fail
     Ok(report)
 }
 
-/// What the host code of a mutant may use for each case; nothing for kernels, whose launches have limits of their own.
-fn limits(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Vec<Option<Usage>>, Failure> {
+fn trials<'a>(bench: &Bench<'_>, loaded: &'a Loaded<'_>) -> Result<Vec<Trial<'a>>, Failure> {
+    let kernels = |case| Trial { case, limit: None, on_gpu: false };
     if !loaded.spec.is_host() {
-        return Ok(vec![None; loaded.cases.len()]);
+        return Ok(loaded.cases.iter().map(kernels).collect());
     }
     let Bench { toolchain, workbook, .. } = bench;
     let program = grade::compile(toolchain, workbook, &loaded.spec, &loaded.puzzle.solution, None)?;
-    let Machine::Host(host) = Machine::new(&program, None)? else {
-        return Ok(vec![None; loaded.cases.len()]);
-    };
-    let limit = |case: &Case| {
-        let (_, usage) = host.run_within(case, None)?;
+    let trial = |case| {
+        let start = Instant::now();
+        let (mut usage, mut on_gpu) = (usage(&program, case, false)?, false);
+        if bench.on_gpu && start.elapsed() > LONG {
+            (usage, on_gpu) = (self::usage(&program, case, true)?, true);
+        }
         let (host, device) = (usage.host * TIMES, usage.device * TIMES);
-        Ok(Some(Usage { host: host.max(LEAST.host), device: device.max(LEAST.device) }))
+        let limit = Usage { host: host.max(LEAST.host), device: device.max(LEAST.device) };
+        Ok(Trial { case, limit: Some(limit), on_gpu })
     };
-    loaded.cases.par_iter().map(limit).collect()
+    loaded.cases.par_iter().map(trial).collect()
+}
+
+/// What the host code of the solution uses for a case.
+fn usage(solution: &Program, case: &Case, on_gpu: bool) -> Result<Usage, Failure> {
+    match machine(solution, on_gpu)? {
+        Machine::Host(host) => Ok(host.run_within(case, None)?.1),
+        Machine::Vm(_) | Machine::Gpu(_) => Ok(LEAST),
+    }
+}
+
+fn machine(program: &Program, on_gpu: bool) -> Result<Machine, Failure> {
+    Machine::new(program, if on_gpu { Some(gpu::detect()?) } else { None })
 }
 
 /// `None` if the mutant passes this test.
-fn failure(machine: &Machine, case: &Case, limit: Option<Usage>) -> Option<MutantResult> {
+fn failure(machine: &Machine, trial: &Trial<'_>) -> Option<MutantResult> {
+    let &Trial { case, limit, .. } = trial;
     let passed = if let (Machine::Host(host), Some(limit)) = (machine, limit) {
         match host.run_within(case, Some(limit)) {
             Ok((_, usage)) if usage.exceeds(limit) => return Some(MutantResult::Endless),
@@ -141,7 +168,7 @@ fn failure(machine: &Machine, case: &Case, limit: Option<Usage>) -> Option<Mutan
 fn results(
     bench: &Bench<'_>,
     loaded: &Loaded<'_>,
-    limits: &[Option<Usage>],
+    trials: &[Trial<'_>],
     mutants: &[Mutant],
     progress: &Progress,
 ) -> Result<Vec<MutantResult>, Failure> {
@@ -160,9 +187,10 @@ fn results(
         {
             return Ok(MutantResult::SameCode);
         }
-        let machine = Machine::new(program, None)?;
-        for (case, limit) in loaded.cases.iter().zip(limits) {
-            if let Some(failed) = failure(&machine, case, *limit) {
+        let interpreted = machine(program, false)?;
+        for trial in trials {
+            let native = if trial.on_gpu { Some(machine(program, true)?) } else { None };
+            if let Some(failed) = failure(native.as_ref().unwrap_or(&interpreted), trial) {
                 return Ok(failed);
             }
         }
