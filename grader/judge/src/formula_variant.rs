@@ -145,8 +145,21 @@ fn confirmed(
     }
     // Whoever stores the same number always computes no formula.
     let is_clear = confirmed > 0 && same.is_none() && fitting.len() <= MOST;
-    let simplest = fitting.into_iter().next().filter(|_| is_clear)?;
-    Some(FormulaVariant { says: simplest.says, confirmed, other_sizes })
+    let (simplest, rest) = fitting.split_first().filter(|_| is_clear)?;
+    // Of two numbers that would do, neither is known.
+    let mut as_simple = rest.iter().filter(|other| other.rank == simplest.rank);
+    if as_simple.any(|other| differ_by_a_number(&simplest.says, &other.says)) {
+        return None;
+    }
+    Some(FormulaVariant { says: simplest.says.clone(), confirmed, other_sizes })
+}
+
+/// Whether two sentences are the same but for a number.
+fn differ_by_a_number(a: &str, b: &str) -> bool {
+    let text = |says: &str| -> String {
+        says.chars().filter(|c| !(c.is_ascii_digit() || matches!(c, '.' | '-'))).collect()
+    };
+    a != b && text(a) == text(b)
 }
 
 /// The first output that is wrong and was not computed from a wrong one.
@@ -207,4 +220,17 @@ fn constants(launch: &CaseLaunch) -> Vec<(String, i64)> {
     };
     let warps = ("blockDim.x / 32".to_owned(), i64::from(launch.block[0] / WARP));
     [axes("blockDim", launch.block), axes("gridDim", launch.grid), vec![warps]].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_numbers_neither_is_known() {
+        let limit = |n: u32| format!("the maximum over `c` covers the first {n} elements only");
+        assert!(differ_by_a_number(&limit(32), &limit(64)));
+        assert!(!differ_by_a_number(&limit(32), &limit(32)), "the same in two places");
+        assert!(!differ_by_a_number(&limit(32), "the sum over `c` starts at 1, not at 0"));
+    }
 }

@@ -286,6 +286,19 @@ fn of_a_long_read_the_index_that_differs_is_named() {
 }
 
 #[test]
+fn a_limit_in_the_place_of_a_size_is_named() {
+    let types = [("x", "f32[N, K]"), ("y", "f32[N]")];
+    let dims = [("N", 3), ("K", 100)];
+    let says =
+        |wrong: &str| puzzle(&types, &dims, "y[n] = sum[k] x[n,k]", wrong, false).explain("y");
+    for limit in [32, 64] {
+        let found = says(&format!("y[n] = sum[k < {limit}] x[n,k]"));
+        let [one] = &found[..] else { panic!("{found:?}") };
+        assert!(one.contains(&format!("covers the first {limit} elements only")), "{one}");
+    }
+}
+
+#[test]
 fn a_read_at_the_nearest_edge_is_named() {
     let types = [("x", "f32[N]"), ("y", "f32[N]")];
     let wrong = "y[i] = sum[k < 3] x[max(0,min(N-1,i+k-1))]";

@@ -162,8 +162,11 @@ fn bounds(place: &Place, kind: Reduction, range: &Range) -> Vec<(String, u8, Ran
     }
     let half = IntExpr::binary(IntOp::Div, range.to.clone(), IntExpr::constant(2));
     all.push(("half".to_owned(), 3, to(half), format!("{the} covers the first half only")));
-    let warp = IntExpr::binary(IntOp::Min, range.to.clone(), IntExpr::constant(32));
-    all.push(("warp".to_owned(), 2, to(warp), format!("{the} covers the first 32 elements only")));
+    for few in [32, 64, 256] {
+        let least = IntExpr::binary(IntOp::Min, range.to.clone(), IntExpr::constant(few));
+        let says = format!("{the} covers the first {few} elements only");
+        all.push((format!("at most {few}"), 2, to(least), says));
+    }
     all
 }
 
