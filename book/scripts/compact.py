@@ -115,7 +115,8 @@ def texts(attributes, words):
     style = style_of(attributes)
     for inner, letters in re.findall(r"(?:<tspan([^>]*)>)?([^<]+)(?:</tspan>)?", words):
         own = dict(re.findall(r'([\w-]+)="([^"]*)"', inner))
-        xs, ys = own.get("x", x).split(), own.get("y", y).split()
+        y = own.get("y", y)
+        xs, ys = ([short(float(place)) for place in places.split()] for places in (own.get("x", x), y))
         pieces = [letters] if len(xs) == len(ys) == 1 else list(letters)
         for i, piece in enumerate(pieces):
             place = xs[min(i, len(xs) - 1)], ys[min(i, len(ys) - 1)]
@@ -146,7 +147,7 @@ def joined(paths):
             start = float(x) + here[0] * (letter == "m"), float(y) + here[1] * (letter == "m")
             far = f"M{short(start[0])} {short(start[1])}"
             near = f"m{short(start[0] - end[0])} {short(start[1] - end[1])}" if end else far
-            out += min(far, near, key=len) + line
+            out += min(far, near, key=len) + re.sub(r"(\d)\.0+(?!\d)", r"\1", line)
             end = here = ends(f"M{start[0]} {start[1]}{line}")[1]
     return out
 
@@ -177,6 +178,14 @@ def spread(letters):
     return f' x="{" ".join(xs)}" y="{y}">{"".join(words)}</text>'
 
 
+def spans(words):
+    """Texts line by line; one without a height stands on the line of the one before it."""
+    height = None
+    for x, y, text in sorted(words, key=lambda text: (float(text[1]), float(text[0]))):
+        yield f'<tspan x="{x}"' + (f' y="{y}"' if y != height else "") + f">{text}</tspan>"
+        height = y
+
+
 def written(group):
     kind, style = group[0].kind, group[0].style
     contents = [part.content for part in group]
@@ -186,12 +195,11 @@ def written(group):
         return tag("path", style, f' d="{joined(contents)}"/>')
     lines = [tag("text", style, spread(line)) for line in rows([text for text in contents if is_letter(text[2])])]
     longer = [text for text in contents if not is_letter(text[2])]
-    spans = [f'<tspan x="{x}" y="{y}">{words}</tspan>' for x, y, words in longer]
     if len(longer) == 1:
         x, y, words = longer[0]
         lines.append(tag("text", style, f' x="{x}" y="{y}">{words}</text>'))
     elif longer:
-        lines.append(tag("text", style, f">{''.join(spans)}</text>"))
+        lines.append(tag("text", style, f">{''.join(spans(longer))}</text>"))
     return "\n".join(lines)
 
 
