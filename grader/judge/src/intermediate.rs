@@ -114,10 +114,10 @@ fn rounding(
         // At the same sizes the same block computes an element.
         let known = elements.iter().find(|wrong| wrong.block.is_some());
         if let Some(known) = known.filter(|_| other.dims == case.dims) {
-            wrong.retain(|wrong| wrong.place == known.place);
-            for wrong in &mut wrong {
+            for wrong in wrong.iter_mut().filter(|wrong| wrong.place == known.place) {
                 wrong.block = known.block;
             }
+            wrong.sort_by_key(|wrong| wrong.block.is_none());
         }
         cases += alike(&roundings_of(vm, Effort::MORE, &wrong)).min(1);
         if cases == MORE_CASES {
