@@ -106,12 +106,12 @@ __device__ void split(const float (&v)[4], bf16* to, int distance)
 }
 
 // Besides, zeros where others will add, and the maps.
-__global__ void normalise(const float* x, const float* gamma, const float* beta, float* room, float2* stats, float* dW, float* dgamma,
-                          float* dbeta, float* dbias, int rows, int H, int O, float eps)
+__global__ void normalise(const float* x, const float* gamma, const float* beta, float* room, float2* stats, float* dW, float* dbias,
+                           int rows, int H, int O, float eps)
 {
     __shared__ __align__(128) unsigned long long built[6][16];
     bf16* parts = (bf16*)room;
-    write_zeros(dW, dgamma, dbeta, dbias, H, O);
+    write_zeros(dW, dbias, H, O);
     normalise_rows(x, gamma, beta, stats, H, eps, [=](int at, const float (&v)[4]) { split(v, parts + at, rows * H); });
     if (blockIdx.x > 0 || threadIdx.x >= 32) return;
     for (int i = threadIdx.x; i < 96; i += 32) built[i / 16][i % 16] = 0;
@@ -143,9 +143,13 @@ __device__ void split_matrix(const float* from, bf16* to, float* sums, int rows,
             for (int j = 0; j < 4; j++) sum[j] += v[i][j];
         }
     }
-    if (sums)
-#pragma unroll
-        for (int j = 0; j < 4; j++) atomicAdd(&sums[c + j], sum[j]);
+    if (!sums) return;
+    __shared__ float shares[8][128];
+    *(float4*)&shares[threadIdx.x / 32][threadIdx.x % 32 * 4] = make_float4(sum[0], sum[1], sum[2], sum[3]);
+    __syncthreads();
+    if (threadIdx.x >= 128) return;
+    for (int i = 1; i < 8; i++) shares[0][threadIdx.x] += shares[i][threadIdx.x];
+    atomicAdd(&sums[blockIdx.x * 128 + threadIdx.x], shares[0][threadIdx.x]);
 }
 __global__ void split_dy(const float* dy, float* room, float* dbias, int rows, int H, int O)
 {

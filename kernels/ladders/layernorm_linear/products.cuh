@@ -3,10 +3,10 @@
 
 #include "rows.cuh"
 
-__global__ void normalise(const float* x, const float* gamma, const float* beta, float* normed, float2* stats, float* dW, float* dgamma,
-                          float* dbeta, float* dbias, int H, int O, float eps)
+__global__ void normalise(const float* x, const float* gamma, const float* beta, float* normed, float2* stats, float* dW, float* dbias,
+                          int H, int O, float eps)
 {
-    write_zeros(dW, dgamma, dbeta, dbias, H, O);
+    write_zeros(dW, dbias, H, O);
     normalise_rows(x, gamma, beta, stats, H, eps, [=](int at, const float (&v)[4]) {
         *(float4*)(normed + at) = make_float4(v[0], v[1], v[2], v[3]);
     });

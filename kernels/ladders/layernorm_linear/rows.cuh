@@ -56,17 +56,16 @@ __device__ void normalise_rows(const float* x, const float* gamma, const float* 
 }
 
 // Zeros where others will add.
-__device__ void write_zeros(float* dW, float* dgamma, float* dbeta, float* dbias, int H, int O)
+__device__ void write_zeros(float* dW, float* dbias, int H, int O)
 {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < O * H; i += gridDim.x * blockDim.x) {
         dW[i] = 0.0f;
-        if (i < H) dgamma[i] = dbeta[i] = 0.0f;
         if (i < O) dbias[i] = 0.0f;
     }
 }
 
-// dx has the gradient of the normalised rows, and gets that of x.
-__global__ void finish(const float* x, const float* gamma, const float2* stats, float* dx, float* dgamma, float* dbeta, int rows, int H)
+// dx has the gradient of the normalised rows, and gets that of x. Each block leaves its share of dgamma and dbeta, one behind the other.
+__global__ void finish(const float* x, const float* gamma, const float2* stats, float* dx, float* shares, int rows, int H)
 {
     __shared__ float parts[2][2 * AT_ONCE][8];
     int c = threadIdx.x * 4, turn = 0;
@@ -96,6 +95,21 @@ __global__ void finish(const float* x, const float* gamma, const float2* stats, 
                             rstd * (d[r][2] - mean - hat[r][2] * with_x), rstd * (d[r][3] - mean - hat[r][3] * with_x));
         }
     }
-#pragma unroll
-    for (int j = 0; j < 4; j++) atomicAdd(&dgamma[c + j], in_gamma[j]), atomicAdd(&dbeta[c + j], in_beta[j]);
+    shares += blockIdx.x * 2 * H + c;
+    *(float4*)shares = make_float4(in_gamma[0], in_gamma[1], in_gamma[2], in_gamma[3]);
+    *(float4*)(shares + H) = make_float4(in_beta[0], in_beta[1], in_beta[2], in_beta[3]);
+}
+
+// Adds the shares up: 32 columns for each block.
+__global__ void add_shares(const float* shares, float* dgamma, float* dbeta, int count, int H)
+{
+    __shared__ float part[8][32];
+    int c = blockIdx.x * 32 + threadIdx.x;
+    float sum = 0.0f;
+    for (int i = threadIdx.y; i < count; i += 8) sum += shares[i * 2 * H + c];
+    part[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y > 0) return;
+    for (int i = 1; i < 8; i++) sum += part[i][threadIdx.x];
+    (c < H ? dgamma : dbeta)[c % H] = sum;
 }

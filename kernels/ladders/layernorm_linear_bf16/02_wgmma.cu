@@ -20,12 +20,12 @@ __device__ inline void set_up(unsigned barrier, int arrivals)
 __device__ inline void arrive(unsigned barrier, int block)
 {
     asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1;\n\t"
-                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there]; }" ::"r"(barrier), "r"(block) : "memory");
+                 "mbarrier.arrive.shared::cluster.b64 _, [there]; }" ::"r"(barrier), "r"(block) : "memory");
 }
 __device__ inline void wait(unsigned barrier, unsigned parity)
 {
     asm volatile("{ .reg .pred done;\n\t"
-                 "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n\t"
+                 "again: mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n\t"
                  "@!done bra again; }" ::"r"(barrier), "r"(parity) : "memory");
 }
 // One thread announces the bytes that will come.
@@ -241,7 +241,7 @@ __global__ void __cluster_dims__(CLUSTER) __launch_bounds__(384, 1) input(bf16* 
 }
 __global__ void __cluster_dims__(CLUSTER) __launch_bounds__(384, 1) weights(bf16* dW, float* sums, int rows, int H, int O)
 {
-    product<false, false>(maps[4], maps[3], dW, nullptr, sums + 2 * H, O, H, rows);
+    product<false, false>(maps[4], maps[3], dW, nullptr, sums, O, H, rows);
 }
 
 // The passes over rows, as in layernorm_linear/rows.cuh: a thread has eight columns, a block of H/8 threads two rows at a time.
@@ -280,7 +280,7 @@ __global__ void normalise(const bf16* x, const bf16* gamma, const bf16* beta, bf
 {
     __shared__ __align__(128) unsigned long long built[6][16];
     __shared__ float parts[2][AT_ONCE][8];
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < 2 * H + O; i += gridDim.x * blockDim.x) sums[i] = 0.0f;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < O; i += gridDim.x * blockDim.x) sums[i] = 0.0f;
     int c = threadIdx.x * 8, at = blockIdx.x * AT_ONCE * H + c;
     float v[AT_ONCE][8], g[8], b[8], sum[AT_ONCE] = {}, squares[AT_ONCE] = {};
 #pragma unroll
@@ -321,8 +321,8 @@ __global__ void normalise(const bf16* x, const bf16* gamma, const bf16* beta, bf
     for (int i = threadIdx.x; i < 96; i += 32) maps[i / 16][i % 16] = built[i / 16][i % 16];
 }
 
-// dx has the gradient of the normalised rows, and gets that of x.
-__global__ void finish(const bf16* x, const bf16* gamma, const float2* stats, bf16* dx, float* sums, int rows, int H)
+// dx has the gradient of the normalised rows, and gets that of x. Each block leaves its share of dgamma and dbeta, one behind the other.
+__global__ void finish(const bf16* x, const bf16* gamma, const float2* stats, bf16* dx, float* shares, int rows, int H)
 {
     __shared__ float parts[2][2 * AT_ONCE][8];
     int c = threadIdx.x * 8, turn = 0;
@@ -353,12 +353,21 @@ __global__ void finish(const bf16* x, const bf16* gamma, const float2* stats, bf
         }
     }
 #pragma unroll
-    for (int j = 0; j < 8; j++) atomicAdd(&sums[c + j], in_gamma[j]), atomicAdd(&sums[H + c + j], in_beta[j]);
+    for (int j = 0; j < 8; j++) shares[blockIdx.x * 2 * H + c + j] = in_gamma[j], shares[(blockIdx.x * 2 + 1) * H + c + j] = in_beta[j];
 }
 
-__global__ void last(const float* sums, bf16* dgamma, bf16* dbeta, bf16* dbias, int H, int O)
+// Adds the shares up, 32 columns for each block, and rounds dbias.
+__global__ void last(const float* shares, const float* sums, bf16* dgamma, bf16* dbeta, bf16* dbias, int count, int H, int O)
 {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < H) dgamma[i] = bf16(sums[i]), dbeta[i] = bf16(sums[H + i]);
-    if (i < O) dbias[i] = bf16(sums[2 * H + i]);
+    __shared__ float part[8][32];
+    int c = blockIdx.x * 32 + threadIdx.x;
+    float sum = 0.0f;
+    if (c < 2 * H)
+        for (int i = threadIdx.y; i < count; i += 8) sum += shares[i * 2 * H + c];
+    part[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y > 0) return;
+    for (int i = 1; i < 8; i++) sum += part[i][threadIdx.x];
+    if (c < 2 * H) (c < H ? dgamma : dbeta)[c % H] = bf16(sum);
+    else dbias[c - 2 * H] = bf16(sums[c - 2 * H]);
 }
