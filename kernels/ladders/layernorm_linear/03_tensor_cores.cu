@@ -4,8 +4,8 @@
 // steps. The two numbers that a lane has of a row are neighbours, as the order of the sum is free. Tensor cores truncate their sums, so those
 // of 32 steps begin at zero and are added to the total as floats.
 // Predicted: mma.sync reaches some 60 % of the 530 TFLOP/s of TF32 at 1,980 MHz, and a third of that is 100 TFLOP/s.
-// Measured: 1,209 us, 1.08 times as fast as PyTorch; 7,734 us for the large size. It makes 50 TFLOP/s, half of the prediction. The largest
-// error is 0.6 of PyTorch's. If all sums run on in the tensor cores, a warp can have 64x64 of them, and it takes 1,061 and 6,632 us, but the
+// Measured: 1,202 us, 1.08 times as fast as PyTorch; 7,785 us for 1,024 to 4,096. It makes 50 TFLOP/s, half of the prediction. The largest
+// error of y is 0.4 of PyTorch's. If all sums run on in the tensor cores, a warp can have 64x64 of them, and it takes 1,061 and 6,632 us, but the
 // error grows to 5 times PyTorch's, and over 16,384 rows to 45 times. Sums of eight steps, 1,211 us; both numbers rounded (cvt.rna), 1,298.
 // An infinity becomes NaN, since infinity minus infinity is left.
 

@@ -1,7 +1,7 @@
 // Step 1 of 4: the puzzles.
 // What it is: puzzle 43 with a block for each position, then puzzle 44 with zeros first, and a thread for each position.
 // Predicted: three launches at about 1 us each on top of the first, and long chains of dependent loads in the last.
-// Measured: 19.5 us, 0.84 of PyTorch's speed.
+// Measured: 19.4 us, 0.87 of PyTorch's speed.
 
 __device__ float warp_sum(float value)
 {

