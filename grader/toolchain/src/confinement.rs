@@ -11,6 +11,7 @@ use landlock::{
     RulesetError, Scope, path_beneath_rules,
 };
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::thread;
@@ -99,7 +100,7 @@ fn without(folder: PathBuf, closed: &Path) -> Vec<PathBuf> {
     if !closed.starts_with(&folder) {
         return vec![folder];
     }
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     // What a link leads to has a rule of its own, or none.
     let here = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
     here.map(|entry| entry.path())
@@ -146,20 +147,36 @@ pub(crate) fn warning() -> Option<Diagnostic> {
     })
 }
 
-/// Limits the memory and the files of a process that was just started, and of what it will start.
+/// Limits the memory and the files of a process that was just started, and of what it has started or will start.
 pub(crate) fn limit(process: Pid) {
-    for (resource, most) in [(Resource::As, MEMORY), (Resource::Fsize, FILE_SIZE)] {
-        // Where a lower limit holds already, or the process is gone, there is nothing to do.
-        let limit = Rlimit { current: Some(most), maximum: Some(most) };
-        let _ = prlimit(Some(process), resource, limit);
-    }
+    let limits = [(Resource::As, MEMORY), (Resource::Fsize, FILE_SIZE)];
+    let limits = limits.map(|(resource, most)| (resource, all(most, most)));
+    limit_each(process, &limits);
 }
 
-/// Limits the processor time of a process that was just started, and of each that it will start.
+/// Limits the processor time of a process that was just started, and of each that it has started or will start.
 pub(crate) fn limit_time(process: Pid, seconds: u64) {
     // The first limit sends a signal that tells why, the second one that cannot be ignored.
-    let limit = Rlimit { current: Some(seconds), maximum: Some(seconds + 1) };
-    let _ = prlimit(Some(process), Resource::Cpu, limit);
+    limit_each(process, &[(Resource::Cpu, all(seconds, seconds + 1))]);
+}
+
+fn all(current: u64, maximum: u64) -> Rlimit {
+    Rlimit { current: Some(current), maximum: Some(maximum) }
+}
+
+/// Sets limits of a process, and then of its children: those that it starts later inherit them, and those that it has started by now
+/// are listed (proc(5)).
+fn limit_each(process: Pid, limits: &[(Resource, Rlimit)]) {
+    for (resource, limit) in limits {
+        // Where a lower limit holds already, or the process is gone, there is nothing to do.
+        let _ = prlimit(Some(process), *resource, *limit);
+    }
+    let tasks = format!("/proc/{}/task", process.as_raw_nonzero());
+    for task in fs::read_dir(tasks).into_iter().flatten().flatten() {
+        let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+        let numbers = children.split_whitespace().filter_map(|number| number.parse().ok());
+        numbers.filter_map(Pid::from_raw).for_each(|child| limit_each(child, limits));
+    }
 }
 
 /// The folder that a program was installed in, as `/x/cuda-13` for `/x/cuda-13/bin/nvcc`, wherever links lead.

@@ -121,6 +121,10 @@ pub(crate) fn run_until(
             Some(confinement) => spawn_confined(command, confinement),
             None => spawn(command),
         }?;
+        // Not from the confined thread, which cannot see what the child has started.
+        if confinement.is_some() {
+            confinement::limit(group);
+        }
         confinement::limit_time(group, seconds);
         Ok((child, group))
     };
@@ -263,9 +267,7 @@ fn spawn(command: &mut Command) -> io::Result<(Child, Pid)> {
 fn spawn_confined(command: &mut Command, confinement: &Confinement) -> io::Result<(Child, Pid)> {
     let confined = || {
         confinement.enter().map_err(io::Error::other)?;
-        let (child, group) = spawn(command)?;
-        confinement::limit(group);
-        Ok((child, group))
+        spawn(command)
     };
     thread::scope(|scope| scope.spawn(confined).join().unwrap_or_else(|panic| resume_unwind(panic)))
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::process::{Finished, Limits, run_until};
-use std::fs;
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
 
@@ -98,4 +98,35 @@ fn what_older_kernels_lack_is_said() {
         assert!(gap(version).is_some_and(|gap| gap.contains(&format!("version {version} of 6"))));
     }
     assert_eq!([gap(6), gap(7)], [None, None]);
+}
+
+#[test]
+fn what_a_program_has_started_before_is_limited_too() {
+    let script = "(sleep 60; :) & wait";
+    let mut shell = Command::new("/bin/sh").args(["-c", script]).process_group(0).spawn().unwrap();
+    let process = Pid::from_child(&shell);
+    let children = |of: i32| {
+        let list = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
+        list.split_whitespace().map(|n| n.parse().unwrap()).collect::<Vec<i32>>()
+    };
+    let grandchildren = || -> Vec<i32> {
+        let own = children(process.as_raw_nonzero().get());
+        own.iter().flat_map(|&child| children(child)).collect()
+    };
+    while grandchildren().is_empty() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    limit_time(process, 7);
+    limit(process);
+    let limits = fs::read_to_string(format!("/proc/{}/limits", grandchildren()[0])).unwrap();
+    let has = |name: &str, soft: u64, hard: u64| {
+        let line = limits.lines().find(|line| line.starts_with(name)).unwrap();
+        let numbers: Vec<u64> = line.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+        assert_eq!(numbers, [soft, hard], "{limits}");
+    };
+    has("Max cpu time", 7, 8);
+    has("Max address space", MEMORY, MEMORY);
+    has("Max file size", FILE_SIZE, FILE_SIZE);
+    rustix::process::kill_process_group(process, rustix::process::Signal::KILL).unwrap();
+    shell.wait().unwrap();
 }
