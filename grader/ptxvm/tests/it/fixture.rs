@@ -95,14 +95,12 @@ pub fn fixture_bytes(name: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::decoded;
-
     #[test]
     fn registers_and_labels_have_their_numbers_again() {
         let packed = ".reg .b32 %r<9>;\nmov %r~,%tid.x;\nadd %r~3,%r^1,%r`2;\n@%p~ bra $L__BB2_~7;\n$L`2:add %r^2,%r`,[%rd~+8];\n\
                       $L__BB3_~:\n$L^0:\n.reg .b32 %r<5>;\nmov %r~2,%r`1;\n";
         let text = ".reg .b32 %r<9>;\nmov %r1,%tid.x;\nadd %r4,%r1,%r2;\n@%p1 bra $L__BB2_7;\n$L__BB2_2:add %r4,%r3,[%rd1+8];\n\
                     $L__BB3_1:\n$L__BB3_1:\n.reg .b32 %r<5>;\nmov %r2,%r1;\n";
-        assert_eq!(decoded(packed), text);
+        assert_eq!(super::decoded(packed), text);
     }
 }
