@@ -102,11 +102,15 @@ impl Drawer<'_> {
         free.insert(b.name.clone(), value);
     }
 
+    /// The sizes of the blocks of the launches, along each axis.
+    fn blocks(&self) -> BTreeSet<i64> {
+        let calls = self.spec.tests.iter().flat_map(|test| &test.calls);
+        calls.flat_map(|call| call.block).filter(|&n| n > 1).map(i64::from).collect()
+    }
+
     /// Sizes around the multiples of the blocks of the launches.
     pub fn at_blocks(&mut self, count: usize) -> Vec<Dims> {
-        let calls = self.spec.tests.iter().flat_map(|test| &test.calls);
-        let blocks: BTreeSet<i64> =
-            calls.flat_map(|call| call.block).filter(|&n| n > 1).map(i64::from).collect();
+        let blocks = self.blocks();
         let drawn = self.drawn;
         let pairs: Vec<(&SizeRange, i64)> = drawn
             .ranges
@@ -152,9 +156,7 @@ impl Drawer<'_> {
     /// mistake may need a second tile in one size and a partial one in another, and sizes that follow from these (those of an output)
     /// end at the multiple in some.
     pub fn corners(&mut self, count: usize) -> Vec<Dims> {
-        let calls = self.spec.tests.iter().flat_map(|test| &test.calls);
-        let blocks: BTreeSet<i64> =
-            calls.flat_map(|call| call.block).filter(|&n| n > 1).map(i64::from).collect();
+        let blocks = self.blocks();
         let drawn = self.drawn;
         let past = |range: &SizeRange, block: i64| range.min < block && block < range.max;
         let mut found = Vec::new();
