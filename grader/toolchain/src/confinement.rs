@@ -149,33 +149,29 @@ pub(crate) fn warning() -> Option<Diagnostic> {
 
 /// Limits the memory and the files of a process that was just started, and of what it has started or will start.
 pub(crate) fn limit(process: Pid) {
-    let limits = [(Resource::As, MEMORY), (Resource::Fsize, FILE_SIZE)];
-    let limits = limits.map(|(resource, most)| (resource, all(most, most)));
-    limit_each(process, &limits);
+    limit_each(process, Resource::As, MEMORY, MEMORY);
+    limit_each(process, Resource::Fsize, FILE_SIZE, FILE_SIZE);
 }
 
 /// Limits the processor time of a process that was just started, and of each that it has started or will start.
 pub(crate) fn limit_time(process: Pid, seconds: u64) {
     // The first limit sends a signal that tells why, the second one that cannot be ignored.
-    limit_each(process, &[(Resource::Cpu, all(seconds, seconds + 1))]);
+    limit_each(process, Resource::Cpu, seconds, seconds + 1);
 }
 
-fn all(current: u64, maximum: u64) -> Rlimit {
-    Rlimit { current: Some(current), maximum: Some(maximum) }
-}
-
-/// Sets limits of a process, and then of its children: those that it starts later inherit them, and those that it has started by now
-/// are listed (proc(5)).
-fn limit_each(process: Pid, limits: &[(Resource, Rlimit)]) {
-    for (resource, limit) in limits {
-        // Where a lower limit holds already, or the process is gone, there is nothing to do.
-        let _ = prlimit(Some(process), *resource, *limit);
-    }
+/// Sets a limit of a process, and then of its children: those that it starts later inherit it, and those that it has started by now are
+/// listed (proc(5)).
+fn limit_each(process: Pid, resource: Resource, current: u64, maximum: u64) {
+    // Where a lower limit holds already, or the process is gone, there is nothing to do.
+    let limit = Rlimit { current: Some(current), maximum: Some(maximum) };
+    let _ = prlimit(Some(process), resource, limit);
     let tasks = format!("/proc/{}/task", process.as_raw_nonzero());
     for task in fs::read_dir(tasks).into_iter().flatten().flatten() {
         let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
         let numbers = children.split_whitespace().filter_map(|number| number.parse().ok());
-        numbers.filter_map(Pid::from_raw).for_each(|child| limit_each(child, limits));
+        for child in numbers.filter_map(Pid::from_raw) {
+            limit_each(child, resource, current, maximum);
+        }
     }
 }
 
