@@ -104,7 +104,7 @@ fn rounding(
 ) -> Option<WrongPart> {
     let name = &verdict.diffs[at].tensor.name;
     let elements = wrong_elements(case, verdict, name);
-    let found = roundings_of(vm, Effort::MORE, &elements);
+    let found = roundings_of(vm, &elements);
     let (first, more) = found.split_first()?;
     let alike = |all: &[RoundedOnTheWay]| all.iter().filter(|other| other.to == first.to).count();
     let mut cases = 0;
@@ -119,7 +119,7 @@ fn rounding(
             }
             wrong.sort_by_key(|wrong| wrong.block.is_none());
         }
-        cases += alike(&roundings_of(vm, Effort::MORE, &wrong)).min(1);
+        cases += alike(&roundings_of(vm, &wrong)).min(1);
         if cases == MORE_CASES {
             break;
         }
@@ -135,14 +135,15 @@ fn rounding(
 }
 
 /// Of the first wrong elements of a case that are far from right: the first rounding without which each would be right.
-fn roundings_of(vm: &VmBackend, effort: Effort, wrong: &[Wrong<'_>]) -> Vec<RoundedOnTheWay> {
+fn roundings_of(vm: &VmBackend, wrong: &[Wrong<'_>]) -> Vec<RoundedOnTheWay> {
     let clear = wrong.iter().filter_map(|wrong| {
         let expected = wrong.case.expected(wrong.name)?.get(wrong.place.flat)?;
         let error = (wrong.got - expected.value).abs();
         (expected.bound <= SLIGHT * error).then_some((wrong, expected))
     });
     let clear: Vec<_> = clear.take(1 + MORE_ELEMENTS).collect();
-    let Some(followed) = clear.first().and_then(|(first, _)| follow(vm, effort, first)) else {
+    let Some(followed) = clear.first().and_then(|(first, _)| follow(vm, Effort::MORE, first))
+    else {
         return Vec::new();
     };
     let of = |(wrong, expected): (&Wrong<'_>, &Approx)| {
