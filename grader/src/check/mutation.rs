@@ -17,11 +17,11 @@ use toolchain::spinner::Progress;
 /// Host code may use so many times as much as the solution does for the same test ...
 const TIMES: u32 = 4;
 
-/// A test that takes the solution's host code longer than this on the virtual machine runs on the GPU, where solutions also run there.
-const LONG: Duration = Duration::from_secs(4);
-
 /// ... and so much in any case: on the device 500 launches, or as many instructions as a second of the virtual machine.
 const LEAST: Usage = Usage { host: Duration::from_secs(1), device: Duration::from_millis(1) };
+
+/// A test that takes the solution's host code longer than this on the virtual machine runs on the GPU, where solutions also run there.
+const LONG: Duration = Duration::from_secs(4);
 
 /// The outcome for all mutants of a solution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -119,6 +119,7 @@ pub fn mutation(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Mutation, Fail
     Ok(report)
 }
 
+/// The tests, with what host code may use for each and where it runs; kernels run on the virtual machine.
 fn trials<'a>(bench: &Bench<'_>, loaded: &'a Loaded<'_>) -> Result<Vec<Trial<'a>>, Failure> {
     let kernels = |case| Trial { case, limit: None, on_gpu: false };
     if !loaded.spec.is_host() {
