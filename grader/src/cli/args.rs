@@ -340,8 +340,9 @@ pub struct CleanArgs {
 /// Arguments of `grader run`.
 #[derive(Args, Debug)]
 pub struct RunArgs {
-    /// The program's source file
-    pub file: PathBuf,
+    /// The program's source files, such as main.cu and util.cpp
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
 
     /// The backend that runs the program
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
@@ -367,9 +368,111 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", requires = "profile")]
     pub json: Option<PathBuf>,
 
+    /// How the program is compiled.
+    #[command(flatten)]
+    pub compiler: CompilerArgs,
+
     /// The program's own arguments, after --
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<OsString>,
+}
+
+/// How `grader run` has a program compiled.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Options for the compiler")]
+pub struct CompilerArgs {
+    /// Look for headers in this folder, too
+    #[arg(short = 'I', long = "include", value_name = "DIR")]
+    pub include: Vec<PathBuf>,
+
+    /// Define a macro, as a #define in each source file would
+    #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]", value_parser = definition)]
+    pub define: Vec<String>,
+
+    /// The version of C++; `-std=c++20` is understood as well [default: c++17]
+    #[arg(long, value_name = "VERSION", value_parser = ["c++11", "c++14", "c++17", "c++20"])]
+    pub std: Option<String>,
+
+    /// Allow lambdas with __device__ and __host__ __device__
+    #[arg(long, alias = "expt-extended-lambda")]
+    pub extended_lambda: bool,
+
+    /// Allow host functions that are constexpr in kernels, and those of kernels on the host
+    #[arg(long)]
+    pub expt_relaxed_constexpr: bool,
+
+    /// Compute with fast, less exact functions, and flush subnormal numbers to 0
+    #[arg(long = "use_fast_math", alias = "use-fast-math")]
+    pub use_fast_math: bool,
+
+    /// Hand nvcc another of its options, such as -Xcompiler=-fopenmp; may be given several times
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true, value_parser = nvcc_option)]
+    pub nvcc_option: Vec<String>,
+}
+
+/// The long options that nvcc also knows with one `-`.
+pub const OPTIONS_OF_NVCC: [&str; 5] =
+    ["std", "extended-lambda", "expt-extended-lambda", "expt-relaxed-constexpr", "use_fast_math"];
+
+impl CompilerArgs {
+    /// The options for nvcc, but for the folders of headers.
+    pub fn flags(&self) -> Vec<String> {
+        let define = self.define.iter().map(|define| format!("-D{define}"));
+        let version = self.std.iter().map(|version| format!("-std={version}"));
+        let switches = [
+            (self.extended_lambda, "--extended-lambda"),
+            (self.expt_relaxed_constexpr, "--expt-relaxed-constexpr"),
+            (self.use_fast_math, "--use_fast_math"),
+        ];
+        let switches = switches.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned());
+        define.chain(version).chain(switches).chain(self.nvcc_option.iter().cloned()).collect()
+    }
+}
+
+/// A macro in which a shell finds no command: nvcc hands its options to one, this one in quotes.
+fn definition(word: &str) -> Result<String, String> {
+    without(&['$', '`', '\n'], word)
+}
+
+/// The word, if it has none of these characters.
+fn without(special: &[char], word: &str) -> Result<String, String> {
+    match word.chars().find(|c| special.contains(c)) {
+        Some(c) => {
+            let c = c.escape_default();
+            Err(format!(
+                "nvcc hands it to a shell, which would take `{c}` for one of its own signs"
+            ))
+        }
+        None => Ok(word.to_owned()),
+    }
+}
+
+/// An option of nvcc that does not decide what it makes, or for which architecture.
+fn nvcc_option(option: &str) -> Result<String, String> {
+    let name = option.split('=').next().unwrap_or_default().trim_start_matches('-');
+    let own = |help: &str| Err(format!("the grader sets it itself{help}"));
+    match name {
+        _ if !option.starts_with('-') => {
+            Err("join a value to its option by `=`, as in -Xcompiler=-fopenmp".to_owned())
+        }
+        "arch" | "gpu-architecture" | "gencode" | "generate-code" | "code" | "gpu-code" => {
+            own("; use --arch")
+        }
+        "dc"
+        | "dlink"
+        | "device-c"
+        | "device-link"
+        | "rdc"
+        | "relocatable-device-code"
+        | "dlto" => Err("kernels can call only device functions of their own file here".to_owned()),
+        "std" => own("; use --std"),
+        "o" | "output-file" | "c" | "compile" | "ptx" | "cubin" | "fatbin" | "E" | "preprocess"
+        | "M" | "MM" | "MD" | "MMD" | "shared" | "lib" | "link" | "run" | "x" | "cudart"
+        | "dryrun" | "keep" | "keep-dir" | "odir" | "objdir-as-tempdir" | "ccbin" | "cuda" => {
+            own("")
+        }
+        _ => without(&['$', '`', ';', '&', '|', '<', '>', '\n'], option),
+    }
 }
 
 /// Arguments of `grader export`.

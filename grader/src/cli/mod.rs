@@ -40,6 +40,7 @@ use device::gpu;
 use device::host;
 use device::program;
 use diagnostic::EXIT_ENVIRONMENT;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -74,13 +75,26 @@ pub fn run() -> ExitCode {
         if completions::answer() {
             return ExitCode::SUCCESS;
         }
-        console::checked(dispatch(&Cli::parse()))
+        console::checked(dispatch(&Cli::parse_from(words())))
     });
     std::panic::catch_unwind(work).unwrap_or_else(|_| {
         let help =
             "this is a bug in the grader, not in your kernel; please report it with the text above";
         writeln!(io::stderr(), "error: the grader crashed\n  = help: {help}").ok();
         ExitCode::from(EXIT_ENVIRONMENT)
+    })
+}
+
+/// The words of the command line. nvcc writes its long options with one `-` as well, as in `-std=c++20`, and so may `grader run`.
+fn words() -> impl Iterator<Item = OsString> {
+    let mut own = std::env::args_os().any(|word| word == "run");
+    std::env::args_os().map(move |word| {
+        own &= word != "--";
+        let option = word.to_str().and_then(|word| word.strip_prefix('-')).filter(|_| own);
+        let is_nvccs = option.is_some_and(|option| {
+            args::OPTIONS_OF_NVCC.contains(&option.split('=').next().unwrap_or(option))
+        });
+        if is_nvccs { [OsStr::new("-"), &word].into_iter().collect() } else { word }
     })
 }
 

@@ -6,7 +6,7 @@ use super::profile::fit;
 use ::puzzle::workbook::Workbook;
 use device::finding::Finding;
 use device::gpu;
-use device::program::{self, Emulated, Profile, Ran};
+use device::program::{self, Emulated, Profile, Ran, Sources};
 use diagnostic::{Failure, FailureKind};
 use report::findings_page;
 use report::profile::{ProgramSubject, program_document, program_page};
@@ -14,7 +14,7 @@ use report::style::Style;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toolchain::env::Env;
 use toolchain::{Headers, Library, Resources, Target, Toolchain, VirtualArch};
 
@@ -44,18 +44,19 @@ pub(super) fn run(args: &RunArgs, dir: Option<&Path>, nvcc: Option<&Path>) -> Re
     // Programs need no workbook, but if there is one, they may include its headers and its kernels.
     let workbook = console::workbook(dir).ok();
     let folder = workbook.as_ref().map(Workbook::include_dir);
-    let folders =
-        workbook.as_ref().map_or_else(Vec::new, |workbook| workbook.reference_dirs().into());
-    let names = folder.as_deref().map(names_in).unwrap_or_default();
+    let mut folders = args.compiler.include.clone();
+    let offered = folders.iter().map(PathBuf::as_path).chain(folder.as_deref());
+    let names: Vec<String> = offered.flat_map(names_in).collect();
+    folders.extend(workbook.iter().flat_map(Workbook::reference_dirs));
     let root = workbook.as_ref().map_or(Path::new("/dev/null"), Workbook::root);
     let headers = if args.sandbox {
         Headers::Offered { names: &names, workbook: root }
     } else {
         Headers::Any
     };
-    let compile_for = |toolchain: &Toolchain, target| {
-        program::compile(toolchain, &args.file, &folders, headers, target)
-    };
+    let flags = args.compiler.flags();
+    let sources = Sources { files: &args.files, folders: &folders, headers, flags: &flags };
+    let compile_for = |toolchain: &Toolchain, target| program::compile(toolchain, &sources, target);
     let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
     let gpu = match args.backend {
         BackendChoice::Gpu => Some(gpu::detect()?.info().clone()),

@@ -485,6 +485,82 @@ fn kernels_of_one_name_are_told_apart_by_their_parameters() {
     assert_eq!(names, ["fill(int*)", "fill(float*)", "once"], "{stderr}");
 }
 
+/// Sources in CUDA, C++ and C, in two folders, with a function that two of them have for themselves.
+#[test]
+fn a_program_has_several_files_and_options_of_nvcc() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        (
+            "main.cu",
+            "#include <cstdio>\n#include <cuda_profiler_api.h>\n#include <nvtx3/nvToolsExt.h>\n#include <scale.h>\n\
+             extern \"C\" int plus_one(int);\n\
+             int sum(const int*, int);\n\
+             __global__ void twice(int* x) {\n\
+             \x20   auto f = [=] __device__(int v) { return v * FACTOR; };\n\
+             \x20   x[threadIdx.x] = f(x[threadIdx.x]);\n\
+             }\n\
+             int main(int argc, char** argv) {\n\
+             \x20   int* x;\n\
+             \x20   cudaMallocManaged(&x, 64 * sizeof(int));\n\
+             \x20   for (int i = 0; i < 64; ++i) x[i] = i;\n\
+             \x20   cudaProfilerStart();\n\
+             \x20   nvtxRangePush(\"twice\");\n\
+             \x20   twice<<<1, 64>>>(x);\n\
+             \x20   nvtxRangePop();\n\
+             \x20   scale(x, 64, 5);\n\
+             \x20   cudaDeviceSynchronize();\n\
+             \x20   printf(\"%d %d %s %ld\\n\", sum(x, 64), plus_one(41), argv[argc - 1], __cplusplus / 100);\n\
+             }\n",
+        ),
+        ("inc/scale.h", "void scale(int* x, int n, int by);\n"),
+        (
+            "sub/scale.cu",
+            "#include <scale.h>\n\
+             static __global__ void twice(int* x, int n, int by) {\n\
+             \x20   if (threadIdx.x <= n) x[threadIdx.x] *= by;\n\
+             }\n\
+             void scale(int* x, int n, int by) { twice<<<1, n + EXTRA>>>(x, n, by); }\n",
+        ),
+        (
+            "host.cpp",
+            "int sum(const int* x, int n) {\n    int s = 0;\n    for (int i = 0; i < n; ++i) s += x[i];\n    return s;\n}\n",
+        ),
+        ("one.c", "int plus_one(int class) { return class + 1; }\n"),
+    ] {
+        let path = dir.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let words =
+        "main.cu sub/scale.cu host.cpp one.c -I inc -std=c++20 -extended-lambda --check -DFACTOR=3";
+    let words: Vec<&str> = words.split(' ').collect();
+    let out = run_in(dir.path(), &[&words[..], &["-D", "EXTRA=0", "--", "-std=x"]].concat());
+    assert_eq!(text(&out.stdout), "30240 42 -std=x 2020\n", "{}", text(&out.stderr));
+    let out = run_in(dir.path(), &[&words[..], &["-D", "EXTRA=1"]].concat());
+    let found = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(1));
+    assert!(found.contains("sub/scale.cu:3:"), "{found}");
+    assert!(found.contains("if (threadIdx.x <= n) x[threadIdx.x] *= by;"), "{found}");
+    for (other, words) in [
+        (&["-I", "inc"][..], "identifier \"FACTOR\" is undefined"),
+        (&["-I", "inc", "-D", "FACTOR=3", "--extended-lambda"], "name the file that does so"),
+        (&["-D", "FACTOR=$(id)"], "would take `$` for one of its own signs"),
+        (&["--nvcc-option=-arch=sm_90"], "use --arch"),
+        (
+            &["--nvcc-option=-lnone", "-Iinc", "-DFACTOR=3", "--extended-lambda"],
+            "no library `none`",
+        ),
+        (
+            &["main.cu", "-Iinc", "-DFACTOR=3", "--extended-lambda"],
+            "`main` is defined more than once",
+        ),
+    ] {
+        let out = run_in(dir.path(), &[&["main.cu", "--backend=vm"], other].concat());
+        assert!(!out.status.success() && out.stdout.is_empty(), "{other:?}");
+        assert!(text(&out.stderr).contains(words), "{other:?}: {}", text(&out.stderr));
+    }
+}
+
 #[test]
 fn a_profile_is_the_virtual_machines() {
     for (args, words) in [

@@ -19,7 +19,6 @@ use super::messages::{Level, Message};
 use super::nvcc::NvccFrontEnd;
 use super::ptx::rename_files;
 use super::source_file::{SourceFile, read_source, shown};
-use super::usage::StandardLibrary;
 use super::wheels;
 use diagnostic::{Diagnostic, Severity};
 use diagnostic::{Failure, FailureKind};
@@ -147,9 +146,6 @@ impl Toolchain {
         let FileRead { mut source, bytes, path, folder, file } = read;
         let search = SearchPath { folders: &folders };
         let job = Job {
-            folder: &folder,
-            file: &file,
-            text: &bytes,
             include_dirs: &roots.folders[1..],
             students: &students,
             readable: request.headers.readable(&students),
@@ -157,7 +153,8 @@ impl Toolchain {
             debugger: request.debugger,
             library: inputs.usage.library(),
             inline_ptx: inputs.usage.inline_ptx(),
-            device_code: true,
+            profilers: inputs.usage.profilers(),
+            ..Job::new(&folder, &file, &bytes)
         };
         source.inline_ptx = job.inline_ptx;
         let mut reader = Sources::new(&job, request.headers, request.base, &source);
@@ -244,17 +241,14 @@ impl Toolchain {
         let inputs = Inputs::of(&bytes, &folder, search, request.headers);
         let readable = [&inputs.headers[..], slice::from_ref(&path)].concat();
         let job = Job {
-            folder: &folder,
-            file: &file,
-            text: &bytes,
             include_dirs: request.include_dirs,
             students: slice::from_ref(&path),
             readable: request.headers.readable(&readable),
             arch: request.arch,
             debugger: request.debugger,
-            library: StandardLibrary::Whole,
             inline_ptx: inputs.usage.inline_ptx(),
-            device_code: true,
+            profilers: inputs.usage.profilers(),
+            ..Job::new(&folder, &file, &bytes)
         };
         let messages = self.front_end.ptx(&job)?.messages;
         let errors =

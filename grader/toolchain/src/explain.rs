@@ -335,12 +335,25 @@ fn explain_host_call(name: &str, title: &str, text: &str) -> String {
 
 fn explain_missing_header(title: &str, headers: &[String]) -> Vec<String> {
     let name = title.split(": No such file").next().unwrap_or_default();
+    if is_header_of_nvidias(name) {
+        let help = "this library of NVIDIA's is not part of the grader, which runs kernels whose source is compiled: write the \
+                    kernel, or build the program with nvcc on a machine with a GPU";
+        return vec![help.to_owned()];
+    }
     let meant = nearest(name, headers.iter().map(String::as_str));
     let found = meant.map(|meant| format!("did you mean `{meant}`?"));
     let where_from =
-        "the compiler looks for headers beside the file and in kernels/include; CUDA's headers need no folder"
+        "the compiler looks for headers beside the file and in kernels/include; CUDA's headers need no folder; `grader run -I DIR` \
+         adds a folder"
             .to_owned();
     found.into_iter().chain([where_from]).collect()
+}
+
+/// Does a library declare its functions in this header that comes with CUDA, besides the runtime?
+fn is_header_of_nvidias(name: &str) -> bool {
+    ["cublas", "curand", "cufft", "cusparse", "cusolver", "cudnn", "nccl", "nvml", "nvrtc", "npp"]
+        .iter()
+        .any(|library| name.starts_with(library))
 }
 
 /// Why a file that exists cannot be included.
@@ -407,9 +420,7 @@ fn constant_size(title: &str, line: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::front_end::VirtualArch;
     use crate::messages::parse;
-    use crate::usage::StandardLibrary;
     use std::fmt::Write;
 
     fn fixtures() -> PathBuf {
@@ -424,19 +435,7 @@ mod tests {
         let source = SourceFile::new(file.clone(), read(&file));
         let messages = parse(&read(&format!("{name}.stderr")));
         let headers = ["inc/bad.cuh", "inc/bad2.cuh"].map(|name| folder.join(name));
-        let job = Job {
-            folder: &folder,
-            file: file.as_ref(),
-            text: b"",
-            include_dirs: &[],
-            students: &headers,
-            readable: None,
-            arch: VirtualArch::default(),
-            debugger: false,
-            library: StandardLibrary::Whole,
-            inline_ptx: false,
-            device_code: true,
-        };
+        let job = Job { students: &headers, ..Job::new(&folder, file.as_ref(), b"") };
         let mut sources = Sources::new(&job, Headers::Any, &folder, &source);
         summary(&failure(&messages, &file, &mut sources).diagnostics)
     }

@@ -29,6 +29,14 @@ impl FileNames {
         Self { source: folder.join(file), alias, include_dirs }
     }
 
+    /// The names for a source of a program whose first source lies in this folder: by its path where it lies elsewhere.
+    pub(crate) fn of_program_in(mut self, folder: &Path) -> Self {
+        if self.source.parent() != Some(folder) {
+            self.alias = printable(&self.source.to_string_lossy());
+        }
+        self
+    }
+
     /// The name of the source, as it can stand in quotes.
     pub(crate) fn alias(&self) -> &str {
         &self.alias
@@ -41,6 +49,9 @@ impl FileNames {
     /// The path of the file that the compiler named.
     pub fn restore(&self, name: &str) -> PathBuf {
         let folder = self.source.parent().unwrap_or(Path::new("/"));
+        if name == self.alias {
+            return self.source.clone();
+        }
         let Some(inside) = inside(Path::new(name)) else { return name.into() };
         if inside == Path::new(&self.alias) || inside.ends_with(SOURCE) {
             return self.source.clone();
@@ -99,6 +110,11 @@ mod tests {
         ] {
             assert_eq!(names.restore(name), Path::new(path), "{name}");
         }
+        let other = names.clone().of_program_in(Path::new("/w/a b"));
+        assert_eq!(other, names);
+        let other = other.of_program_in(Path::new("/w"));
+        assert_eq!(other.alias(), "/w/a b/$(id)__.cu");
+        assert_eq!(other.restore(other.alias()), Path::new("/w/a b/$(id)\\\".cu"));
         let aliased = names.restore_to_alias("$(id)__.cu");
         assert_eq!(aliased, Path::new("/w/a b/$(id)__.cu"));
         assert_eq!(printable("a\n(1) ü.cu"), "a_(1) ü.cu");

@@ -47,13 +47,13 @@ pub(crate) trait FrontEnd: std::fmt::Debug + Send + Sync {
     fn ptx(&self, job: &Job<'_>) -> Result<Output, Failure>;
     /// The options that host code depends on, besides [`FrontEnd::flags`].
     fn host_flags(&self, target: Target) -> Vec<OsString>;
-    /// Compiles host code and kernels, together with the glue.
+    /// Compiles host code and kernels, and links them; without anything to link with, to an object file.
     fn host(
         &self,
         job: &Job<'_>,
-        glue: &Glue<'_>,
         target: Target,
-    ) -> Result<LibraryOutput, Failure>;
+        linked: Option<&Linked<'_>>,
+    ) -> Result<HostOutput, Failure>;
     /// What the kernels need on `sm_NN`, as the assembler reports it.
     fn resources(&self, ptx: &str, sm: u32) -> Result<Vec<Resources>, Failure>;
     /// Turns PTX into machine code for `sm_NN`.
@@ -77,6 +77,7 @@ pub enum Target {
 
 /// What a front end is to compile.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each says one thing of the source")]
 pub(crate) struct Job<'a> {
     /// The folder of the source.
     pub(crate) folder: &'a Path,
@@ -100,6 +101,12 @@ pub(crate) struct Job<'a> {
     pub(crate) inline_ptx: bool,
     /// False if nothing in them can be a kernel, or compiled otherwise for the device than for the host.
     pub(crate) device_code: bool,
+    /// Whether they include headers for profilers, which not every CUDA has.
+    pub(crate) profilers: bool,
+    /// Options of the user's own, behind all others.
+    pub(crate) flags: &'a [String],
+    /// The folder of the program's first source.
+    pub(crate) program: &'a Path,
 }
 
 /// What confined compilers may read.
@@ -111,6 +118,15 @@ pub(crate) struct Readable<'a> {
     pub(crate) closed: &'a Path,
 }
 
+/// What host code is linked with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Linked<'a> {
+    /// C++ that calls it.
+    pub(crate) glue: Glue<'a>,
+    /// Object files of the program's other sources, made for the same target.
+    pub(crate) objects: &'a [Vec<u8>],
+}
+
 /// C++ that calls host code, and is linked with it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Glue<'a> {
@@ -120,7 +136,27 @@ pub(crate) struct Glue<'a> {
     pub(crate) inputs: Option<Key>,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    /// Kernels by themselves: nothing to include, nothing known of what they use, and no options.
+    pub(crate) fn new(folder: &'a Path, file: &'a OsStr, text: &'a [u8]) -> Self {
+        Self {
+            folder,
+            file,
+            text,
+            include_dirs: &[],
+            students: &[],
+            readable: None,
+            arch: VirtualArch::default(),
+            debugger: false,
+            library: StandardLibrary::Whole,
+            inline_ptx: false,
+            device_code: true,
+            profilers: false,
+            flags: &[],
+            program: folder,
+        }
+    }
+
     /// Is this file, as the compiler named it, one of the student's (or the workbook's)?
     pub(crate) fn is_students(&self, file: &str) -> bool {
         let is_listed = |path: PathBuf| self.students.contains(&path);
@@ -132,12 +168,12 @@ impl Job<'_> {
 
 /// What a front end makes of host code.
 #[derive(Clone, Debug)]
-pub(crate) struct LibraryOutput {
-    /// The library or program; `None` if there are errors.
-    pub(crate) library: Option<Vec<u8>>,
+pub(crate) struct HostOutput {
+    /// The library, program or object file; `None` if there are errors.
+    pub(crate) binary: Option<Vec<u8>>,
     /// The compiler's errors and warnings, in its order.
     pub(crate) messages: Vec<Message>,
-    /// What is called and is not in the library, as C++ writes it: `f(int)`.
+    /// What is called and is not in a library, as C++ writes it: `f(int)`.
     pub(crate) undefined: Vec<String>,
 }
 

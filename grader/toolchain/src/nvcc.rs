@@ -4,6 +4,7 @@ mod device_part;
 mod direct;
 mod execution;
 mod glue;
+mod headers;
 mod library;
 mod plan;
 mod precompiled_header;
@@ -14,7 +15,7 @@ use super::cache::Cache;
 use super::confinement::{Confinement, installation};
 use super::env::Env;
 use super::find::{Nvcc, identity};
-use super::front_end::{FrontEnd, Glue, Job, LibraryOutput, Output, Readable, Target, VirtualArch};
+use super::front_end::{FrontEnd, HostOutput, Job, Linked, Output, Readable, Target, VirtualArch};
 use super::messages::{Level, Message, parse};
 use super::resources::{self, Resources};
 use super::scratch::{self, Scratch};
@@ -290,13 +291,20 @@ impl FrontEnd for NvccFrontEnd {
         // Only the preprocessor of the host compiler is used, so a version that nvcc does not know yet may well do.
         // Naming the C++ version spares a question to the host compiler.
         let lines = if job.debugger { "-G" } else { "-lineinfo" };
-        flags.extend([lines, "-std=c++17", "-allow-unsupported-compiler"].map(OsString::from));
+        flags.extend([lines, "-allow-unsupported-compiler"].map(OsString::from));
+        if !job.flags.iter().any(|flag| flag.starts_with("-std")) {
+            flags.push("-std=c++17".into());
+        }
         if job.library != StandardLibrary::Whole {
             flags.push(WITHOUT_SPECIAL_FUNCTIONS.into());
         }
         if job.library == StandardLibrary::WithoutSpecialFunctions {
             flags.extend(BESIDE_SPECIAL_FUNCTIONS.map(OsString::from));
         }
+        if job.profilers {
+            flags.push(format!("-Xcompiler=-idirafter,{}", headers::FOLDER).into());
+        }
+        flags.extend(job.flags.iter().map(OsString::from));
         flags
     }
 
@@ -339,10 +347,10 @@ impl FrontEnd for NvccFrontEnd {
     fn host(
         &self,
         job: &Job<'_>,
-        glue: &Glue<'_>,
         target: Target,
-    ) -> Result<LibraryOutput, Failure> {
-        library::compile(self, job, glue, target)
+        linked: Option<&Linked<'_>>,
+    ) -> Result<HostOutput, Failure> {
+        library::compile(self, job, target, linked)
     }
 
     fn resources(&self, ptx: &str, sm: u32) -> Result<Vec<Resources>, Failure> {

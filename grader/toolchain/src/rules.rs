@@ -233,7 +233,7 @@ const RULES: &[Rule] = &[
     ),
     rule(
         &["__device__ annotation on lambda requires"],
-        "write a plain lambda `[&](int i) { ... }`, or a `__device__` function",
+        "write a plain lambda `[&](int i) { ... }`, or a `__device__` function; for whole programs, `grader run` has `--extended-lambda`",
     ),
     rule(&["cannot be a member function"], "move the kernel out of the class"),
     rule(

@@ -23,6 +23,9 @@ const PLAIN_HEADERS: [&str; 16] = [
     "string.h",
 ];
 
+/// Headers of CUDA for profilers, which the compiler from `PyPI` lacks.
+const PROFILERS: [&str; 3] = ["cuda_profiler_api.h", "nvToolsExt.h", "nvtx3/nvToolsExt.h"];
+
 /// How the names of libstdc++'s special functions start (`std::beta`, `std::sph_bessel`, `__gnu_cxx::hyperg`).
 const SPECIAL_FUNCTIONS: [&str; 14] = [
     "airy_",
@@ -68,6 +71,7 @@ pub struct Usage {
     foreign: bool,
     device: bool,
     inline_ptx: bool,
+    profilers: bool,
 }
 
 impl Usage {
@@ -87,6 +91,7 @@ impl Usage {
 
     /// Sees that a header of CUDA or of the host compiler is included.
     pub fn include(&mut self, header: &Path) {
+        self.profilers |= PROFILERS.iter().any(|profiler| Path::new(profiler) == header);
         let plain = PLAIN_HEADERS.iter().any(|plain| Path::new(plain) == header);
         self.standard |= !plain;
         // C++'s own headers have neither a folder nor an extension; C's are its `c...`.
@@ -112,6 +117,11 @@ impl Usage {
     /// May there be PTX in it? The compiler copies that without a look.
     pub fn inline_ptx(self) -> bool {
         self.inline_ptx
+    }
+
+    /// Does it include headers that are for profilers?
+    pub fn profilers(self) -> bool {
+        self.profilers
     }
 
     /// False if nothing of it can be a kernel, or compiled otherwise for the device than for the host.

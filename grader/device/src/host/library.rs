@@ -55,6 +55,8 @@ pub fn compile(
         include_dirs: &[workbook.include_dir()],
         headers: Headers::Offered { names: &spec.headers, workbook: workbook.root() },
         target: Target::Library { arch: arch::of(spec) },
+        flags: &[],
+        others: &[],
         base: workbook.root(),
     })?;
     let written = functions(&library.source.text);
@@ -105,6 +107,8 @@ pub fn compile_variants(
         include_dirs: &[workbook.include_dir()],
         headers: Headers::Offered { names: &spec.headers, workbook: workbook.root() },
         target: Target::Library { arch: arch::of(spec) },
+        flags: &[],
+        others: &[],
         base: &folder,
     })?;
     let (file, references) =
@@ -151,6 +155,8 @@ impl References {
                 include_dirs: &workbook.reference_dirs(),
                 headers: Headers::Any,
                 target: Target::Library { arch: arch::of(spec) },
+                flags: &[],
+                others: &[],
                 base: workbook.root(),
             })
         };

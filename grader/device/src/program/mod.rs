@@ -67,29 +67,63 @@ pub struct Profile {
     pub of: KernelProfile,
 }
 
-/// Compiles a program for the virtual machine, or for a GPU. It may include what lies in `folders`, if `headers` allows it.
+/// What a program is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    /// Its source files, at least one.
+    pub files: &'a [PathBuf],
+    /// Folders of what they may include, in order.
+    pub folders: &'a [PathBuf],
+    /// What of it they may include.
+    pub headers: Headers<'a>,
+    /// Further options for nvcc.
+    pub flags: &'a [String],
+}
+
+/// Compiles a program for the virtual machine, or for a GPU.
 ///
 /// # Errors
 /// It does not compile, or calls what is nowhere defined.
 pub fn compile(
     toolchain: &Toolchain,
-    source: &Path,
-    folders: &[PathBuf],
-    headers: Headers<'_>,
+    sources: &Sources<'_>,
     target: Target,
 ) -> Result<Library, Failure> {
     let base = std::env::current_dir().unwrap_or_default();
-    let request =
-        LibraryRequest { source, glue: "", include_dirs: folders, headers, target, base: &base };
-    let library = toolchain.library(&request)?;
+    // The first file is the one whose device code is compiled beside its host code.
+    let first = sources.files.iter().position(|file| file.extension().is_some_and(|e| e == "cu"));
+    let mut others = sources.files.to_owned();
+    let source = &others.remove(first.unwrap_or(0));
+    let library = toolchain.library(&LibraryRequest {
+        source,
+        glue: "",
+        include_dirs: sources.folders,
+        headers: sources.headers,
+        target,
+        flags: sources.flags,
+        others: &others,
+        base: &base,
+    })?;
     let defined = |name: &&String| !(name.starts_with("cuda") || name.starts_with("__cuda"));
     if let Some(name) = library.undefined.iter().find(defined) {
         let title = format!("`{name}` is declared and called, but never defined");
-        let help = "define it in this file: the grader compiles one file and links only CUDA's \
-            runtime and the C++ library";
+        let help = if library_of_nvidia(name) {
+            "the virtual machine runs kernels whose source is compiled; NVIDIA's libraries need a GPU \
+             and nvcc itself"
+        } else {
+            "define it, or name the file that does so after this one: the grader links the files that \
+             it is given with CUDA's runtime and the C++ library, and nothing else"
+        };
         return Err(Failure::new(FailureKind::Kernel, title, help));
     }
     Ok(library)
+}
+
+/// Is this a function of a library that comes with CUDA, besides its runtime?
+fn library_of_nvidia(function: &str) -> bool {
+    ["cublas", "curand", "cufft", "cusparse", "cusolver", "cudnn", "nccl", "nvml"]
+        .iter()
+        .any(|name| function.starts_with(name))
 }
 
 /// Runs a program that was compiled for a GPU; its exit status.

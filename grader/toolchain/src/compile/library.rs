@@ -4,7 +4,7 @@ use super::{FileRead, Submission, Toolchain};
 use crate::cache::Key;
 use crate::explain::{self, Sources};
 use crate::file_names::FileNames;
-use crate::front_end::{Glue, Job, LibraryOutput, Target, VirtualArch};
+use crate::front_end::{Glue, HostOutput, Job, Linked, Target, VirtualArch};
 use crate::includes::{Headers, Inputs, SearchPath};
 use crate::messages::{Level, Message};
 use crate::source_file::SourceFile;
@@ -13,7 +13,9 @@ use diagnostic::Diagnostic;
 use diagnostic::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
 use std::os::unix::ffi::OsStrExt;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Host code to compile.
@@ -29,6 +31,10 @@ pub struct LibraryRequest<'a> {
     pub headers: Headers<'a>,
     /// Whether to make a shared library or a program.
     pub target: Target,
+    /// Options for nvcc that stand behind its others.
+    pub flags: &'a [String],
+    /// Further sources, each compiled by itself, with the same options and include folders, and linked.
+    pub others: &'a [PathBuf],
     /// Paths in messages and line information are relative to this folder where they are inside it.
     pub base: &'a Path,
 }
@@ -44,6 +50,8 @@ pub struct Library {
     pub warnings: Vec<Diagnostic>,
     /// The source as it was compiled.
     pub source: SourceFile,
+    /// The real path of the source.
+    pub path: PathBuf,
     /// Files that it may include, but for the compilers' own.
     pub headers: Vec<PathBuf>,
     /// What the names of files in its line information stand for.
@@ -68,13 +76,46 @@ impl Toolchain {
     /// As [`Toolchain::compile`]. What is wrong in the glue is a usage failure: the spec's author wrote it.
     pub fn library(&self, request: &LibraryRequest<'_>) -> Result<Library, Failure> {
         let start = Instant::now();
+        let others = thread::scope(|scope| {
+            let others = request.others.iter();
+            let all: Vec<_> = others
+                .map(|source| scope.spawn(move || self.host_code(request, source, None)))
+                .collect();
+            let joined = all.into_iter().map(|one| one.join().unwrap_or_else(|e| resume_unwind(e)));
+            joined.collect::<Result<Vec<Library>, Failure>>()
+        })?;
+        let objects: Vec<Vec<u8>> = others.iter().map(|object| object.bytes.clone()).collect();
+        let mut library = self.host_code(request, request.source, Some(&objects))?;
+        for object in others {
+            library.warnings.extend(object.warnings);
+            library.headers.extend(object.headers);
+            library.headers.push(object.path);
+            library.from_cache &= object.from_cache;
+        }
+        library.time = start.elapsed();
+        Ok(library)
+    }
+
+    /// Compiles a source and links it with the glue and these objects; without any, to an object file.
+    fn host_code(
+        &self,
+        request: &LibraryRequest<'_>,
+        source: &Path,
+        objects: Option<&[Vec<u8>]>,
+    ) -> Result<Library, Failure> {
+        let start = Instant::now();
         let Submission { read, roots, folders, inputs, students } =
-            self.submission(request.source, request.base, request.include_dirs, request.headers)?;
+            self.submission(source, request.base, request.include_dirs, request.headers)?;
         let FileRead { source, bytes, path, folder, file } = read;
         let search = SearchPath { folders: &folders };
         let glue_inputs = Inputs::of(request.glue.as_bytes(), &folder, search, Headers::Any);
         let readable = [&students[..], &glue_inputs.headers].concat();
         let glue = Glue { text: request.glue, inputs: glue_inputs.key };
+        let linked = objects.map(|objects| Linked { glue, objects });
+        let first = request.source.canonicalize().unwrap_or_else(|_| request.source.to_owned());
+        let program = first.parent().unwrap_or(Path::new("/"));
+        // An option can define a name as any text.
+        let usage_is_known = request.flags.is_empty();
         let job = Job {
             folder: &folder,
             file: &file,
@@ -88,17 +129,24 @@ impl Toolchain {
             },
             debugger: false,
             library: match glue_inputs.usage.library() {
-                StandardLibrary::Whole => StandardLibrary::Whole,
                 // Brings what it names itself.
-                _ => inputs.usage.library(),
+                StandardLibrary::Unnamed | StandardLibrary::WithoutSpecialFunctions
+                    if usage_is_known =>
+                {
+                    inputs.usage.library()
+                }
+                _ => StandardLibrary::Whole,
             },
             inline_ptx: inputs.usage.inline_ptx(),
-            device_code: inputs.usage.device_code(),
+            device_code: inputs.usage.device_code() || !usage_is_known,
+            profilers: inputs.usage.profilers(),
+            flags: request.flags,
+            program,
         };
         let mut reader = Sources::new(&job, request.headers, request.base, &source);
         let main = file.to_string_lossy();
         let target = request.target;
-        let key = self.library_key(&job, inputs.key, glue_inputs.key, target);
+        let key = self.library_key(&job, inputs.key, linked.as_ref(), target);
         let cached = key.and_then(|(code, notes)| {
             let notes: LibraryNotes = serde_json::from_slice(&self.cache.get(&notes)?).ok()?;
             Some((self.cache.get(&code)?, notes))
@@ -108,9 +156,9 @@ impl Toolchain {
         let (binary, mut kept) = if let Some(cached) = cached {
             cached
         } else {
-            let LibraryOutput { library, mut messages, undefined } =
-                self.front_end.host(&job, &glue, target)?;
-            let Some(library) = library else {
+            let HostOutput { binary, mut messages, undefined } =
+                self.front_end.host(&job, target, linked.as_ref())?;
+            let Some(binary) = binary else {
                 // The glue's lines are those of the spec. What names no file is said of the student's kernels.
                 let students = messages.iter().any(|m| {
                     m.level == Level::Error && (m.file.is_empty() || job.is_students(&m.file))
@@ -126,9 +174,9 @@ impl Toolchain {
             if let (Some((code, notes)), Ok(entry)) = (key, serde_json::to_vec(&kept))
                 && inputs.are_unchanged(&path, &folder, search, request.headers)
             {
-                warnings.extend(self.keep(&code, &library).or_else(|| self.keep(&notes, &entry)));
+                warnings.extend(self.keep(&code, &binary).or_else(|| self.keep(&notes, &entry)));
             }
-            (library, kept)
+            (binary, kept)
         };
         roots.unhide_all(&mut kept.messages);
         Ok(Library {
@@ -136,6 +184,7 @@ impl Toolchain {
             undefined: kept.undefined,
             warnings: [explain::warnings(&kept.messages, &main, &mut reader), warnings].concat(),
             source,
+            path,
             headers: inputs.headers,
             names: FileNames::new(&folder, &file, &roots.folders[1..]),
             from_cache,
@@ -149,16 +198,22 @@ impl Toolchain {
         &self,
         job: &Job<'_>,
         inputs: Option<Key>,
-        glue: Option<Key>,
+        linked: Option<&Linked<'_>>,
         target: Target,
     ) -> Option<(Key, Key)> {
         let identity = self.front_end.identity()?;
-        let (inputs, glue) = (inputs?, glue?);
+        let inputs = inputs?;
+        let objects: Vec<&[u8]> = match linked {
+            Some(Linked { glue, objects }) => {
+                let glue = glue.inputs.as_ref()?.as_bytes();
+                [glue].into_iter().chain(objects.iter().map(Vec::as_slice)).collect()
+            }
+            None => vec![b"object"],
+        };
         let flags = [self.front_end.flags(job), self.front_end.host_flags(target)].concat();
         let fixed = [
             identity.as_slice(),
             inputs.as_bytes(),
-            glue.as_bytes(),
             job.file.as_bytes(),
             job.folder.as_os_str().as_bytes(),
         ];
@@ -166,6 +221,7 @@ impl Toolchain {
         let parts: Vec<&[u8]> = fixed
             .into_iter()
             .chain(folders)
+            .chain(objects)
             .chain(flags.iter().map(|flag| flag.as_bytes()))
             .collect();
         Some((

@@ -4,6 +4,7 @@
 //! The copy holds the bytes that were hashed for the cache, whatever becomes of the file meanwhile. It begins with a `#line`, which
 //! gives it a name for messages, line information and `__FILE__`.
 
+use super::headers;
 use crate::file_names::{FileNames, INCLUDED, OWN, SOURCE};
 use crate::front_end::Job;
 use crate::messages::Message;
@@ -30,7 +31,8 @@ impl<'a> Stage<'a> {
     /// # Errors
     /// The folder cannot be written.
     pub fn new(job: &Job<'_>, folder: &'a Path) -> io::Result<Self> {
-        let names = FileNames::new(job.folder, job.file, job.include_dirs);
+        let names =
+            FileNames::new(job.folder, job.file, job.include_dirs).of_program_in(job.program);
         let text = job.text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(job.text);
         let line = format!("#line 1 \"{}\"\n", names.alias());
         fs::create_dir(folder.join(PATH))?;
@@ -38,6 +40,9 @@ impl<'a> Stage<'a> {
         symlink(job.folder, folder.join(OWN))?;
         for (i, include) in job.include_dirs.iter().enumerate() {
             symlink(include, folder.join(format!("{INCLUDED}{i}")))?;
+        }
+        if job.profilers {
+            headers::write(folder)?;
         }
         Ok(Self { folder, names })
     }

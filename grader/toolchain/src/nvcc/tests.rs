@@ -1,7 +1,6 @@
 use super::*;
 use crate::fake::nvcc;
 use crate::find::{Origin, Version};
-use crate::front_end::VirtualArch;
 use std::fs;
 use std::slice;
 
@@ -27,17 +26,9 @@ impl Bench {
         let folder = self.dir.path().canonicalize().unwrap();
         let students = [folder.join("k.cu")];
         self.front_end.ptx(&Job {
-            folder: &folder,
-            file: "k.cu".as_ref(),
-            text: b"",
-            include_dirs: &[],
             students: &students,
-            readable: None,
-            arch: VirtualArch::default(),
-            debugger: false,
             library: StandardLibrary::Unnamed,
-            inline_ptx: false,
-            device_code: true,
+            ..Job::new(&folder, "k.cu".as_ref(), b"")
         })
     }
 
@@ -71,17 +62,9 @@ fn no_name_of_a_users_reaches_a_command_line() {
     let folder = bench.dir.path().join("$(id)");
     fs::create_dir(&folder).unwrap();
     let job = Job {
-        folder: &folder,
-        file: "-`id`\".cu".as_ref(),
-        text: b"\xEF\xBB\xBFint x;",
         include_dirs: slice::from_ref(&folder),
-        students: &[],
-        readable: None,
-        arch: VirtualArch::default(),
-        debugger: false,
         library: StandardLibrary::Unnamed,
-        inline_ptx: false,
-        device_code: true,
+        ..Job::new(&folder, "-`id`\".cu".as_ref(), b"\xEF\xBB\xBFint x;")
     };
     let output = bench.front_end.ptx(&job).unwrap();
     assert_eq!(output.ptx.as_deref(), Some("#line 1 \"-`id`_.cu\"\nint x;"));

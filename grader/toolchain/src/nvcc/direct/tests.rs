@@ -4,7 +4,6 @@ use crate::cache::Cache;
 use crate::env::Env;
 use crate::fake::program;
 use crate::find::Nvcc;
-use crate::front_end::VirtualArch;
 
 #[test]
 fn macros_are_those_that_are_left() {
@@ -40,19 +39,7 @@ fn other_commands_are_nvccs_own_business() {
 
 /// A kernel file in a folder.
 fn job(folder: &Path) -> Job<'_> {
-    Job {
-        folder,
-        file: "k.cu".as_ref(),
-        text: b"",
-        include_dirs: &[],
-        students: &[],
-        readable: None,
-        arch: VirtualArch::default(),
-        debugger: false,
-        library: StandardLibrary::Unnamed,
-        inline_ptx: false,
-        device_code: true,
-    }
+    Job { library: StandardLibrary::Unnamed, ..Job::new(folder, "k.cu".as_ref(), b"") }
 }
 
 /// The PTX and the messages of nvcc, and those of its commands run here; `None` where this is left to nvcc.

@@ -3,7 +3,6 @@ use crate::cache::Cache;
 use crate::env::Env;
 use crate::fake::{nvcc, program};
 use crate::find::{Nvcc, Origin, Version};
-use crate::front_end::VirtualArch;
 use crate::usage::StandardLibrary;
 use diagnostic::FailureKind;
 use std::ffi::OsStr;
@@ -77,17 +76,9 @@ impl Bench {
         let scratch = tempfile::tempdir().unwrap();
         let text = fs::read(self.dir.path().join("k.cu")).unwrap();
         let job = Job {
-            folder: self.dir.path(),
-            file: OsStr::new("k.cu"),
-            text: &text,
-            include_dirs: &[],
-            students: &[],
-            readable: None,
-            arch: VirtualArch::default(),
-            debugger: false,
             library: StandardLibrary::Unnamed,
-            inline_ptx: false,
             device_code: self.device_code,
+            ..Job::new(self.dir.path(), OsStr::new("k.cu"), &text)
         };
         let inputs = Some(crate::cache::Key::of("glue", []));
         let glue = Glue { text: "", inputs };
