@@ -4,6 +4,8 @@
 //! the whole group is killed at a time-out, after the child's end (what it left behind), and when the grader itself
 //! is interrupted. The terminal sends Ctrl-C to the grader's group only, so a thread here passes it on.
 
+mod orphans;
+
 use crate::confinement::{self, Confinement};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -212,6 +214,7 @@ fn supervise(
     enough: &mut dyn FnMut(Pid, &Observed) -> bool,
 ) -> io::Result<Finished> {
     command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+    orphans::start();
     let start = Instant::now();
     let (mut child, group) = start_child(&mut command)?;
     // The command holds ends of pipes and sockets, which only the child shall have now.
@@ -230,6 +233,7 @@ fn supervise(
     seen.until(&events, Instant::now() + GRACE, Observed::complete, &mut |_| false);
     let status = if gone { Some(child.wait()?) } else { None };
     registry().groups.retain(|&g| g != group);
+    orphans::ended(group);
 
     let ending = match status {
         Some(status) if in_time => match (status.code(), status.signal()) {
@@ -260,6 +264,7 @@ fn spawn(command: &mut Command) -> io::Result<(Child, Pid)> {
     };
     let group = Pid::from_child(&child);
     registry.groups.push(group);
+    orphans::started(group);
     Ok((child, group))
 }
 

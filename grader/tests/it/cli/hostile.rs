@@ -3,8 +3,10 @@
 use super::{STEADY, command, grader, output, root};
 use rustix::fs::{CWD, FileType, Mode};
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// Grades a file of this name as puzzle 10; the exit code, and all that was printed.
 fn graded(name: &str, text: &str) -> (i32, String) {
@@ -41,6 +43,41 @@ fn the_compiler_reads_no_other_files() {
     }
     let (code, said) = graded("k.cu", &(include("mine.cuh") + &text));
     assert_eq!(code, 0, "{said}");
+}
+
+/// The compiler here starts a program that is in no hurry, as a real one does with a source that takes minutes.
+#[test]
+fn a_grader_that_is_killed_leaves_no_compiler() {
+    let dir = tempfile::tempdir().unwrap();
+    let (nvcc, numbers) = (dir.path().join("nvcc"), dir.path().join("numbers"));
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = --version ] && echo 'Cuda compilation tools, release 13.0, V13.0.88' && exit\n\
+         sleep 600 & echo $$ $! > {0}.new; mv {0}.new {0}; wait\n",
+        numbers.display()
+    );
+    fs::write(&nvcc, script).unwrap();
+    fs::set_permissions(&nvcc, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(dir.path().join("k.cu"), "int main() {}\n").unwrap();
+    let mut grader = command(&["run", "--backend=vm", "k.cu", "--nvcc", nvcc.to_str().unwrap()]);
+    let grader = grader.current_dir(dir.path()).env("GRADER_CACHE", dir.path().join("cache"));
+    let mut grader = grader.stderr(std::process::Stdio::null()).spawn().unwrap();
+    let end = Instant::now() + Duration::from_secs(60);
+    while !numbers.exists() {
+        assert!(Instant::now() < end && grader.try_wait().unwrap().is_none());
+        sleep(Duration::from_millis(10));
+    }
+    let numbers = fs::read_to_string(numbers).unwrap();
+    let runs = |number: &str| {
+        let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+        stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
+    };
+    assert_eq!(numbers.split_whitespace().filter(|number| runs(number)).count(), 2);
+    grader.kill().unwrap();
+    grader.wait().unwrap();
+    while numbers.split_whitespace().any(runs) {
+        assert!(Instant::now() < end, "{numbers}");
+        sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]
