@@ -36,8 +36,18 @@ struct Wrong<'a> {
     /// Its tensor in the case, and its position.
     place: Place,
     got: f64,
-    /// Its block in the one launch that computes it.
+    /// Its block in the one launch that computes it, where that is known already.
     block: Option<[u32; 3]>,
+}
+
+impl Wrong<'_> {
+    /// Its block in the one launch of the case.
+    fn block(&self, vm: &VmBackend) -> Option<[u32; 3]> {
+        self.block.or_else(|| {
+            let writer = vm.last_writer(self.case, self.place.tensor, self.place.flat).ok()??;
+            Some(writer.1.block)
+        })
+    }
 }
 
 /// A part that explains an element, and the value that was wrong.
@@ -103,14 +113,14 @@ fn rounding(
     at: usize,
 ) -> Option<WrongPart> {
     let name = &verdict.diffs[at].tensor.name;
-    let elements = wrong_elements(case, verdict, name);
+    let elements = wrong_elements(case, verdict, name, |got| !got.is_nan());
     let found = roundings_of(vm, &elements);
     let (first, more) = found.split_first()?;
     let alike = |all: &[RoundedOnTheWay]| all.iter().filter(|other| other.to == first.to).count();
     let mut cases = 0;
     for other in others.like(case, name).take(3 * MOST_TRIED) {
         let Ok((_, seen)) = grade::run_and_judge(vm, &other) else { continue };
-        let mut wrong = wrong_elements(&other, &seen, name);
+        let mut wrong = wrong_elements(&other, &seen, name, |got| !got.is_nan());
         // At the same sizes the same block computes an element.
         let known = elements.iter().find(|wrong| wrong.block.is_some());
         if let Some(known) = known.filter(|_| other.dims == case.dims) {
@@ -167,7 +177,7 @@ fn wrong_part(
     closed: bool,
 ) -> Option<WrongPart> {
     let name = verdict.diffs[at].tensor.name.clone();
-    let elements = wrong_elements(case, verdict, &name);
+    let elements = wrong_elements(case, verdict, &name, f64::is_finite);
     let (first, more) = elements.split_first()?;
     let mut suspects = suspects(vm, first, closed)?;
     suspects.truncate(MOST_SUSPECTS);
@@ -190,7 +200,7 @@ fn wrong_part(
             break;
         }
         let Ok((_, seen)) = grade::run_and_judge(vm, &other) else { continue };
-        let elements = wrong_elements(&other, &seen, &name);
+        let elements = wrong_elements(&other, &seen, &name, f64::is_finite);
         cases += elements.last().map_or(0, |wrong| keep(&mut suspects, wrong));
     }
     let told = suspects.into_iter().find(|suspect| !suspect.neutral);
@@ -200,8 +210,13 @@ fn wrong_part(
     Some(WrongPart { text, expected, got, line, confirmed, is_rounding: false })
 }
 
-/// The wrong elements of an output, the one that the report shows first, and then far from each other.
-fn wrong_elements<'a>(case: &'a Case, verdict: &TestVerdict, name: &'a str) -> Vec<Wrong<'a>> {
+/// The wrong elements of an output of which `tells` holds, the one that the report shows first, and then far from each other.
+fn wrong_elements<'a>(
+    case: &'a Case,
+    verdict: &TestVerdict,
+    name: &'a str,
+    tells: fn(f64) -> bool,
+) -> Vec<Wrong<'a>> {
     let Some(diff) = verdict.diffs.iter().find(|diff| diff.tensor.name == name) else {
         return Vec::new();
     };
@@ -213,7 +228,7 @@ fn wrong_elements<'a>(case: &'a Case, verdict: &TestVerdict, name: &'a str) -> V
     let block = diff.terms.thread.as_ref().map(|thread| thread.id.block);
     let first = diff.terms.mismatch;
     let rest = diff.mismatches.iter().rev().filter(|m| m.flat != first.flat);
-    let all = std::iter::once(&first).chain(rest).filter(|m| m.got.is_some_and(f64::is_finite));
+    let all = std::iter::once(&first).chain(rest).filter(|m| m.got.is_some_and(tells));
     let of = |(n, m): (usize, &Mismatch)| Wrong {
         case,
         name,
@@ -228,7 +243,9 @@ fn follow<'a>(vm: &'a VmBackend, effort: Effort, wrong: &'a Wrong<'_>) -> Option
     if let Some(followed) = vm.follow(wrong.case, Effort::QUICK, None).ok()? {
         return Some(followed);
     }
-    vm.follow(wrong.case, effort, Some(wrong.block?)).ok()?
+    // What another launch computed is known only where all of its blocks were followed.
+    let block = if let [_] = wrong.case.launches[..] { Some(wrong.block(vm)?) } else { None };
+    vm.follow(wrong.case, effort, block).ok()?
 }
 
 /// The parts that explain an element, those first that others are computed from; `None` if its values could not be followed.

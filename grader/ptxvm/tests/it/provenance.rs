@@ -241,7 +241,7 @@ fn a_value_that_decides_the_result_is_found_by_putting_another_in_its_place() {
 fn a_rounding_that_makes_an_element_wrong_is_found() {
     // y = half(x + 1) * 3, and the same without the rounding.
     let ptx = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 x, .param .u64 y) {
-        .reg .b64 %rd<3>; .reg .f32 %f<6>; .reg .b16 %h<2>; .reg .b32 %r<2>; .reg .f32 %g<4>;
+        .reg .b64 %rd<3>; .reg .f32 %f<6>; .reg .b16 %h<2>; .reg .b32 %r<2>; .reg .f32 %g<4>; .reg .f32 %i<4>;
         ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y];
         ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f1, 0f3F800000;
         .loc 1 7 1
@@ -252,11 +252,15 @@ fn a_rounding_that_makes_an_element_wrong_is_found() {
         .loc 1 9 1
         mul.f32 %g1, %f1, 0f42C80000; cvt.rzi.s32.f32 %r1, %g1; cvt.rn.f32.s32 %g2, %r1; fma.rn.f32 %g3, %f1, %f1, %g2;
         cvt.rzi.s32.f32 %r1, %g3; cvt.rn.f32.s32 %g2, %r1; st.global.f32 [%rd2+8], %g2;
+        .loc 1 10 1
+        mul.f32 %i1, %f1, 0f49742400; cvt.rn.f16.f32 %h1, %i1; cvt.f32.f16 %i2, %h1;
+        .loc 1 11 1
+        cvt.rn.f16.f32 %h1, %i2; cvt.f32.f16 %i3, %h1; st.global.f32 [%rd2+12], %i3;
         ret; }\n.file 1 \"k.cu\"\n";
     let x = 0.159f32;
     let mut device = Device::new(ptx);
     let input = device.input(&[x]);
-    let out = device.output::<f32>(3);
+    let out = device.output::<f32>(4);
     let given = params(&device, &[input, out], &[]);
     let mut followed = Followed::new(device, &[input, out], Number::F32);
     followed.run("k", [1; 3], [1; 3], 0, given);
@@ -278,6 +282,11 @@ fn a_rounding_that_makes_an_element_wrong_is_found() {
     let x = f64::from(x);
     let [integer] = &found(8, (100.0 * x).trunc(), 100.0 * x + x * x)[..] else { panic!() };
     assert_eq!((integer.to, integer.values.1), ("trunc", (100.0 * x).trunc()));
+    // Too large for a half: the next rounding finds nothing to change, and would do the same.
+    let [overflow] = &found(12, f64::INFINITY, f64::from(1e6f32 * x as f32))[..] else { panic!() };
+    assert_eq!((overflow.to, overflow.values.1), ("f16", f64::INFINITY));
+    assert_eq!(overflow.loc.as_ref().map(|loc| loc.line), Some(10));
+    assert_eq!(found(12, f64::NEG_INFINITY, 1e6 * x), [], "another infinity");
 }
 
 #[test]

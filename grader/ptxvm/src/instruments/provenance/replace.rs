@@ -138,7 +138,8 @@ impl Provenance {
         let blamed: Vec<LocationId> =
             match places.iter().find(|&&place| without(&|other| other == place)) {
                 Some(&one) => vec![one],
-                None if places.len() > 1 && without(&|_| true) => places,
+                // A value that overflows at one of them stays so at the next, which would round it, too.
+                None if without(&|_| true) => places,
                 None => Vec::new(),
             };
         let first = |place: LocationId| {
@@ -162,8 +163,9 @@ impl Provenance {
         let cell = self.global.at(buffer.address() + byte, number.bytes())?;
         let slice = Slice::of(self, self.before_store(cell.node, *number), start)?;
         let result = slice.values.last().copied().unwrap_or(f64::NAN);
-        let agrees = (result - got).abs() <= DOUBT * got.abs().max(result.abs());
-        agrees.then_some(slice)
+        // An infinity is near to nothing but itself.
+        let is_near = || (result - got).abs() <= DOUBT * got.abs().max(result.abs());
+        (result == got || got.is_finite() && result.is_finite() && is_near()).then_some(slice)
     }
 
     /// The node of a value before its last rounding, which is the tensor's own.
