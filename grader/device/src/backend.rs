@@ -21,6 +21,19 @@ pub struct Run {
     pub time: Duration,
     /// Threads of all launches that host code made; 0 where the spec says what is launched.
     pub threads: u64,
+    /// The first different launches that host code made, in their order.
+    pub launched: Vec<LaunchShape>,
+}
+
+/// What host code launched a kernel with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchShape {
+    /// Name of the kernel in the source, with template arguments.
+    pub kernel: String,
+    /// Blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
 }
 
 /// Contents of a tensor after the run.

@@ -83,7 +83,7 @@ pub fn run(
         );
     }
     let (tensors, notes, time) = (contents, Vec::new(), begin.elapsed());
-    Ok(Run { tensors, findings, printed, notes, time, threads: 0 })
+    Ok(Run { tensors, findings, printed, notes, time, threads: 0, launched: Vec::new() })
 }
 
 /// A run of which nothing is known but what stopped it.
@@ -95,6 +95,7 @@ pub fn stopped(tensors: &[CaseTensor], by: Finding, begin: Instant) -> Run {
         notes: Vec::new(),
         time: begin.elapsed(),
         threads: 0,
+        launched: Vec::new(),
     }
 }
 

@@ -151,7 +151,26 @@ fn confirmed(
     if as_simple.any(|other| differ_by_a_number(&simplest.says, &other.says)) {
         return None;
     }
-    Some(FormulaVariant { says: simplest.says.clone(), confirmed, other_sizes })
+    // A single number, such as a flag, can come out so in many ways: that it does is known, and not how.
+    let simple: Vec<&str> = fitting
+        .iter()
+        .filter(|other| other.rank == simplest.rank)
+        .map(|other| other.says.as_str())
+        .collect();
+    let says = match number_changed_by(&simple, case) {
+        Some(number) => format!("`{number}` comes out wrong"),
+        None => simplest.says.clone(),
+    };
+    Some(FormulaVariant { says, confirmed, other_sizes })
+}
+
+/// The part without axes that several variants all change, in ways of their own.
+fn number_changed_by<'v>(variants: &[&'v str], case: &Case) -> Option<&'v str> {
+    let part = |says: &'v str| says.rsplit_once(" in `")?.1.strip_suffix('`');
+    let (first, others) = variants.split_first()?;
+    let number = part(first).filter(|part| case.formula.shape(part) == Some(&[]))?;
+    let all_there = others.iter().all(|other| part(other) == Some(number));
+    (!others.is_empty() && all_there).then_some(number)
 }
 
 /// Whether two sentences are the same but for a number.

@@ -4,7 +4,7 @@ use crate::findings;
 use crate::judgement;
 use crate::verdict::TestVerdict;
 use device::arch;
-use device::backend::{Backend, Run};
+use device::backend::{Backend, LaunchShape, Run};
 use device::cpp;
 use device::finding::Problem;
 use device::gpu::{GpuBackend, RemoteGpu};
@@ -354,7 +354,7 @@ pub fn detailed(
     };
     let mut verdict = match machine {
         Machine::Host(host) => {
-            let verdict = match host.interpreted() {
+            let mut verdict = match host.interpreted() {
                 Some(_) if verdict.passed() && run.threads > SECOND_LOOK => {
                     let note =
                         "the longest tests ran on the GPU only; --backend vm checks them too";
@@ -364,6 +364,9 @@ pub fn detailed(
                 Some(vm) => see_more(&vm, case, verdict),
                 None => verdict,
             };
+            if !verdict.passed() && detail == Detail::Full && !run.launched.is_empty() {
+                verdict.notes.push(launched(&run.launched));
+            }
             with_formula(verdict)
         }
         Machine::Vm(vm) => trace(vm, verdict),
@@ -375,6 +378,19 @@ pub fn detailed(
     };
     findings::settle(&mut verdict.findings, case, source);
     verdict
+}
+
+/// The launches of host code in a test that fails: grids and blocks are what it decides.
+fn launched(shapes: &[LaunchShape]) -> String {
+    let triple = |[x, y, z]: [u32; 3]| match [y, z] {
+        [1, 1] => x.to_string(),
+        _ => format!("({x}, {y}, {z})"),
+    };
+    let call = |shape: &LaunchShape| {
+        format!("{}<<<{}, {}>>>", shape.kernel, triple(shape.grid), triple(shape.block))
+    };
+    let calls: Vec<String> = shapes.iter().map(call).collect();
+    format!("the failing test launches {}", calls.join(", "))
 }
 
 /// Adds what the virtual machine finds; where it finds the same mistake as the GPU, or one that explains why the GPU
@@ -411,13 +427,13 @@ fn trace(vm: &VmBackend, case: &Case, verdict: TestVerdict, source: &str) -> Tes
     }
 }
 
-/// The products of an element. Where the whole case is too much, those of the block that wrote it must do: what other
-/// blocks add to it would show in the value.
+/// The products of an element. Where the whole case is too much for a glance, those of the block that wrote it must do, if there is one
+/// launch: what other blocks add to it would show in the value.
 fn follow(vm: &VmBackend, case: &Case, at: Place, verdict: &TestVerdict) -> Option<KernelSum> {
     if let Some(followed) = vm.follow(case, Effort::QUICK, None).ok()? {
         return followed.sum(case, at);
     }
-    let [_] = case.launches[..] else { return None };
     let block = verdict.diffs.first()?.terms.thread.as_ref()?.id.block;
-    vm.follow(case, Effort::QUICK, Some(block)).ok()??.sum(case, at)
+    let block = matches!(case.launches[..], [_]).then_some(block);
+    vm.follow(case, Effort::MORE, block).ok()??.sum(case, at)
 }

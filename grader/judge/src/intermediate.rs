@@ -5,7 +5,7 @@
 use crate::formula_variant::{first_cause, formula};
 use crate::grade::{self, Machine, Program};
 use crate::other_cases::OtherCases;
-use crate::verdict::{Mismatch, TestVerdict, WrongPart};
+use crate::verdict::{Mismatch, PartKind, TestVerdict, WrongPart};
 use cpptext::statements::is_head;
 use device::finding::SourceLoc;
 use device::provenance::Place;
@@ -94,7 +94,8 @@ pub(crate) fn explain(
     let Some(at) = first_cause(case, &verdict) else { return verdict };
     let search = |closed| wrong_part(vm, others, case, &verdict, at, closed);
     let rounded = || rounding(vm, others, case, &verdict, at);
-    let mut found = rounded().or_else(|| search(true)).or_else(|| search(false));
+    let taken = || not_finite(vm, case, &verdict, at);
+    let mut found = rounded().or_else(taken).or_else(|| search(true)).or_else(|| search(false));
     // The head of a loop computes no such value: the compiler moved it there.
     let source = &program.compiled.source.text;
     if let Some(part) = &mut found {
@@ -113,14 +114,14 @@ fn rounding(
     at: usize,
 ) -> Option<WrongPart> {
     let name = &verdict.diffs[at].tensor.name;
-    let elements = wrong_elements(case, verdict, name, |got| !got.is_nan());
+    let elements = wrong_elements(case, verdict, name, |_| true);
     let found = roundings_of(vm, &elements);
     let (first, more) = found.split_first()?;
     let alike = |all: &[RoundedOnTheWay]| all.iter().filter(|other| other.to == first.to).count();
     let mut cases = 0;
     for other in others.like(case, name).take(3 * MOST_TRIED) {
         let Ok((_, seen)) = grade::run_and_judge(vm, &other) else { continue };
-        let mut wrong = wrong_elements(&other, &seen, name, |got| !got.is_nan());
+        let mut wrong = wrong_elements(&other, &seen, name, |_| true);
         // At the same sizes the same block computes an element.
         let known = elements.iter().find(|wrong| wrong.block.is_some());
         if let Some(known) = known.filter(|_| other.dims == case.dims) {
@@ -141,7 +142,34 @@ fn rounding(
     };
     let ((expected, got), line) = (first.values, first.loc.clone());
     let (text, confirmed) = (text.to_owned(), alike(more) + cases);
-    (cases > 0).then_some(WrongPart { text, expected, got, line, confirmed, is_rounding: true })
+    (cases > 0).then_some(WrongPart {
+        text,
+        expected,
+        got,
+        line,
+        confirmed,
+        kind: PartKind::Rounding,
+    })
+}
+
+/// The one element that is NaN or infinite and makes another one NaN, which would be right without it.
+fn not_finite(vm: &VmBackend, case: &Case, verdict: &TestVerdict, at: usize) -> Option<WrongPart> {
+    let name = &verdict.diffs[at].tensor.name;
+    let elements = wrong_elements(case, verdict, name, f64::is_nan);
+    let first = elements.first()?;
+    let expected = case.expected(name)?.get(first.place.flat)?;
+    let followed = follow(vm, Effort::MORE, first)?;
+    let is_right = |value: f64| (value - expected.value).abs() <= expected.bound;
+    let found = followed.not_finite(case, first.place, first.got, &is_right);
+    let [(element, value)] = &found[..] else { return None };
+    Some(WrongPart {
+        text: element.clone(),
+        expected: 0.0,
+        got: *value,
+        line: None,
+        confirmed: 0,
+        kind: PartKind::NotFinite,
+    })
 }
 
 /// Of the first wrong elements of a case that are far from right: the first rounding without which each would be right.
@@ -149,7 +177,8 @@ fn roundings_of(vm: &VmBackend, wrong: &[Wrong<'_>]) -> Vec<RoundedOnTheWay> {
     let clear = wrong.iter().filter_map(|wrong| {
         let expected = wrong.case.expected(wrong.name)?.get(wrong.place.flat)?;
         let error = (wrong.got - expected.value).abs();
-        (expected.bound <= SLIGHT * error).then_some((wrong, expected))
+        let is_clear = error.is_nan() || expected.bound <= SLIGHT * error;
+        is_clear.then_some((wrong, expected))
     });
     let clear: Vec<_> = clear.take(1 + MORE_ELEMENTS).collect();
     let Some(followed) = clear.first().and_then(|(first, _)| follow(vm, Effort::MORE, first))
@@ -207,7 +236,7 @@ fn wrong_part(
     let Suspect { part, got, line, .. } = told.filter(|_| cases > 0)?;
     confirmed += cases;
     let (text, expected) = (part.text, part.value);
-    Some(WrongPart { text, expected, got, line, confirmed, is_rounding: false })
+    Some(WrongPart { text, expected, got, line, confirmed, kind: PartKind::Value })
 }
 
 /// The wrong elements of an output of which `tells` holds, the one that the report shows first, and then far from each other.

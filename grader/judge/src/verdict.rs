@@ -123,7 +123,7 @@ pub struct TensorDiff {
 /// rounding: without it they are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrongPart {
-    /// The part as the formula has it: `mean[r]`. Of a rounding, what the value is rounded to.
+    /// The part as the formula has it: `mean[r]`. Of a rounding, what the value is rounded to. Of what is not finite, the element.
     pub text: String,
     /// What it should have been, and was before a rounding.
     pub expected: f64,
@@ -131,10 +131,21 @@ pub struct WrongPart {
     pub got: f64,
     /// The line that computed it.
     pub line: Option<SourceLoc>,
-    /// How many further elements, of the same case and of others with other data, it explains too; at least one.
+    /// How many further elements, of the same case and of others with other data, it explains too; at least one, but for what is not finite.
     pub confirmed: usize,
-    /// It is a rounding.
-    pub is_rounding: bool,
+    /// What kind of mistake it is.
+    pub kind: PartKind,
+}
+
+/// What is wrong about a [`WrongPart`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// Its value.
+    Value,
+    /// That it is rounded.
+    Rounding,
+    /// That it takes part: an element of a tensor that is NaN or infinite, and stays so in a product with 0.
+    NotFinite,
 }
 
 /// A formula near the correct one that explains every element of an output.
@@ -203,6 +214,16 @@ pub struct ThreadReads {
     pub outside: Vec<ElementRead>,
     /// How many elements it read, all in all.
     pub total: usize,
+}
+
+/// A value that is special to floating-point arithmetic (IEEE 754-2019, section 3.4), and its sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each has the sign alone")]
+pub enum SpecialValue {
+    Zero { negative: bool },
+    Subnormal { negative: bool },
+    Infinite { negative: bool },
+    Nan { negative: bool },
 }
 
 /// A pattern that holds for a whole wrong tensor, checked element by element.
@@ -284,6 +305,13 @@ pub enum Cause {
     OnlyFirstRight {
         /// The axis of that coordinate.
         axis: usize,
+    },
+    /// Elements are wrong exactly where a tensor of the same shape has one of these values.
+    Special {
+        /// The tensor, an input.
+        tensor: String,
+        /// The kinds of values, in order.
+        kinds: Vec<SpecialValue>,
     },
     /// All errors lie in a part of the tensor.
     Region {

@@ -3,7 +3,7 @@
 
 use super::number::{count, number, pair, signed};
 use super::terms::author;
-use judge::verdict::{Cause, FormulaVariant, WrongPart};
+use judge::verdict::{Cause, FormulaVariant, PartKind, SpecialValue, WrongPart};
 use puzzle::tensor::Tensor;
 
 /// What the wrong elements have in common.
@@ -94,11 +94,28 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
             pattern(tensor, |i| (i == *a).then_some((0, 0))),
             axis(*a)
         ),
+        Cause::Special { tensor: other, kinds } => {
+            let kinds: Vec<&str> = kinds.iter().copied().map(special).collect();
+            format!("wrong exactly where {other} is {}.", kinds.join(" or "))
+        }
         Cause::Region { ranges } => region(tensor, ranges),
         Cause::Border { width } => format!(
             "all errors lie within {} of the edges; the interior is correct.",
             count(*width, "element")
         ),
+    }
+}
+
+fn special(value: SpecialValue) -> &'static str {
+    match value {
+        SpecialValue::Zero { negative: false } => "0",
+        SpecialValue::Zero { negative: true } => "-0",
+        SpecialValue::Subnormal { negative: false } => "subnormal and positive",
+        SpecialValue::Subnormal { negative: true } => "subnormal and negative",
+        SpecialValue::Infinite { negative: false } => "infinity",
+        SpecialValue::Infinite { negative: true } => "-infinity",
+        SpecialValue::Nan { negative: false } => "NaN",
+        SpecialValue::Nan { negative: true } => "NaN with its sign bit set",
     }
 }
 
@@ -115,20 +132,23 @@ pub(super) fn of_variant(variant: &FormulaVariant, tensor: &Tensor) -> String {
 
 /// What is said of a part of the formula that the kernel computed wrongly on the way to element `flat`.
 pub(super) fn of_part(part: &WrongPart, tensor: &Tensor, flat: usize) -> String {
-    let WrongPart { text, expected, got, line, confirmed, is_rounding } = part;
+    let WrongPart { text, expected, got, line, confirmed, kind } = part;
     let element = tensor.element_name(flat);
     let (should, is) = pair(*expected, *got);
     let at = line.as_ref().map(|line| format!(" at line {}", line.line)).unwrap_or_default();
     let more = count(*confirmed, "further element");
     let verb = if *confirmed == 1 { "agrees" } else { "agree" };
-    if *is_rounding {
-        return format!(
+    match kind {
+        PartKind::Rounding => format!(
             "on the way to {element}, a value is rounded to {text}{at}: {should} becomes {is}; without this, nothing is wrong there ({more} {verb})."
-        );
+        ),
+        PartKind::NotFinite => format!(
+            "{text}, which is {is}, takes part in {element} and should not: a product with 0 is NaN, too. Without it, nothing is wrong there."
+        ),
+        PartKind::Value => format!(
+            "on the way to {element}, {text} comes out as {is}{at}, and should be {should}; nothing else is wrong there ({more} {verb})."
+        ),
     }
-    format!(
-        "on the way to {element}, {text} comes out as {is}{at}, and should be {should}; nothing else is wrong there ({more} {verb})."
-    )
 }
 
 /// Which step of several computes an output wrongly: what it is computed from is correct.
@@ -270,6 +290,13 @@ mod tests {
             Cause::PartWritten { ranges: vec![None, None, Some((0, 0)), None], written: false },
             Cause::PartWritten { ranges: vec![None, None, None, Some((0, 2))], written: true },
             Cause::AllNan,
+            Cause::Special {
+                tensor: "z".into(),
+                kinds: vec![
+                    SpecialValue::Zero { negative: true },
+                    SpecialValue::Nan { negative: true },
+                ],
+            },
             Cause::AllZero,
             factor(0.125, Some("batch")),
             factor(8.0, Some("batch")),
@@ -310,6 +337,7 @@ mod tests {
         grad(input)[*, *, 0, *] is never written, and everything else is.
         only grad(input)[*, *, *, 0..2] is written.
         every element is NaN.
+        wrong exactly where z is -0 or NaN with its sign bit set.
         every element is 0.
         every element is 0.125 times the expected value, and batch is 8.
         every element is 8 times the expected value, and batch is 8.

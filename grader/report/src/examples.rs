@@ -159,6 +159,7 @@ pub(super) fn verdict(
         notes: Vec::new(),
         time,
         threads: 0,
+        launched: Vec::new(),
     };
     let verdict = with_formula(judge(&case, &run), &case);
     let Some((index, flat)) = element_to_trace(&case, &verdict) else { return verdict };

@@ -268,7 +268,8 @@ impl HostBackend {
         let printed = finished.stdout_text() + &finished.stderr_text() + &device.log();
         let holes = end.open.iter().map(|hole| format!("on this machine, host code can {hole}"));
         let notes = device.notes().into_iter().chain(holes).collect();
-        Ok((Run { tensors, findings, printed, notes, time, threads: device.threads() }, usage))
+        let (threads, launched) = (device.threads(), device.launched().to_vec());
+        Ok((Run { tensors, findings, printed, notes, time, threads, launched }, usage))
     }
 }
 
@@ -337,6 +338,7 @@ impl HostBackend {
             notes: Vec::new(),
             time: Duration::ZERO,
             threads: 0,
+            launched: Vec::new(),
         }
     }
 

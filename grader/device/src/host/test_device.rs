@@ -1,5 +1,6 @@
 //! The device of a case: it holds the tensors, and does what the child's CUDA calls ask for.
 
+use crate::backend::LaunchShape;
 use crate::checked::{CheckedDevice, Contents, Placed, Step, without_kernel};
 use crate::finding::{Finding, HostFault, Problem};
 use cudart::device::{
@@ -26,6 +27,8 @@ const GRAIN: u64 = 512;
 
 /// Files of a program have one module each; more than this is a loop.
 const MODULES: usize = 64;
+/// Different launches that are noted, at most.
+const SHAPES: usize = 6;
 
 /// How long the device has worked so far.
 #[derive(Clone, Debug, Default)]
@@ -86,6 +89,8 @@ pub struct TestDevice<'a> {
     modules: usize,
     /// Threads of all launches so far.
     threads: u64,
+    /// The first different launches.
+    launched: Vec<LaunchShape>,
     /// A launch of far too many threads: kernel and threads.
     flooded: Option<(String, u64)>,
     /// The connection ended in the middle of something.
@@ -115,6 +120,7 @@ impl<'a> TestDevice<'a> {
             heap: 0,
             modules: 0,
             threads: 0,
+            launched: Vec::new(),
             flooded: None,
             broken: false,
         })
@@ -151,6 +157,11 @@ impl<'a> TestDevice<'a> {
     /// Threads of all launches so far.
     pub fn threads(&self) -> u64 {
         self.threads
+    }
+
+    /// The first different launches.
+    pub fn launched(&self) -> &[LaunchShape] {
+        &self.launched
     }
 
     /// The device address of a tensor; 0 for one on the host.
@@ -300,6 +311,11 @@ impl Device for TestDevice<'_> {
         if self.max_threads.is_some_and(|most| threads > most) {
             self.flooded = Some((cudart::source_name(&launch.kernel), threads));
             return Err(CudaError::INVALID_CONFIGURATION);
+        }
+        let Launch { kernel, grid, block, .. } = &launch;
+        let shape = LaunchShape { kernel: cudart::source_name(kernel), grid: *grid, block: *block };
+        if self.launched.len() < SHAPES && !self.launched.contains(&shape) {
+            self.launched.push(shape);
         }
         let launched = self.work(|device| device.launch(launch))?;
         self.clock.lock().clock = launched.clock;

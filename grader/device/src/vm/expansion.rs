@@ -158,6 +158,27 @@ impl Followed<'_> {
         self.provenance.roundings(buffer, byte(case, at), &start, got, is_right)
     }
 
+    /// The elements, as a report names them, that are NaN or infinite and each of which makes this one, `got`, wrong: without them it would
+    /// have been one for which `is_right` holds.
+    pub fn not_finite(
+        &self,
+        case: &Case,
+        at: Place,
+        got: f64,
+        is_right: &dyn Fn(f64) -> bool,
+    ) -> Vec<(String, f64)> {
+        let Some(buffer) = self.session.buffer(at.tensor) else { return Vec::new() };
+        let start = |buffer, byte| self.start(case, buffer, byte);
+        let found = self.provenance.not_finite(buffer, byte(case, at), &start, got, is_right);
+        let named = |(buffer, byte): (BufferId, i64)| {
+            let address = self.session.device.memory().address(buffer);
+            let tensor = &case.tensors[self.session.placed.index(address)?].tensor;
+            let flat = usize::try_from(byte).ok()? / size_of(tensor.dtype);
+            Some((tensor.element_name(flat), self.start(case, buffer, byte)?))
+        };
+        found.into_iter().filter_map(named).collect()
+    }
+
     /// What an element was before the first launch.
     fn start(&self, case: &Case, buffer: BufferId, byte: i64) -> Option<f64> {
         let address = self.session.device.memory().address(buffer);

@@ -20,11 +20,13 @@ pub(super) struct Expected<'a> {
     pub block: usize,
     /// The inputs with one axis: a bias, for instance.
     pub vectors: &'a [(&'a str, &'a [f64])],
+    /// The inputs of the same shape.
+    pub alike: &'a [cause::Alike<'a>],
 }
 
 /// Compares an output of which all lengths agree; `None` if every element is correct.
 pub(super) fn diff(tensor: &Tensor, reference: &Expected, got: &RunTensor) -> Option<TensorDiff> {
-    let &Expected { values: expected, start, block, vectors } = reference;
+    let &Expected { values: expected, start, block, vectors, alike } = reference;
     let is_correct =
         |flat: usize| got.written[flat] && is_within_bound(got.values[flat], &expected[flat]);
     if (0..expected.len()).all(is_correct) {
@@ -55,6 +57,7 @@ pub(super) fn diff(tensor: &Tensor, reference: &Expected, got: &RunTensor) -> Op
         start,
         block,
         vectors,
+        alike,
     };
     Some(TensorDiff {
         wrong_count: wrong_places().count(),

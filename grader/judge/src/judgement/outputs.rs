@@ -1,5 +1,6 @@
 //! Compares what a run left in the tensors of a case with what is expected.
 
+use super::cause::Alike;
 use super::{compare, require};
 use crate::verdict::{Largest, TensorDiff, TestVerdict};
 use device::backend::{Run, RunTensor};
@@ -144,11 +145,20 @@ fn judge_tensors(
             // Only in a row of threads one block has the first elements.
             let is_row = |l: &&CaseLaunch| l.block[1..] == [1, 1] && l.grid[1..] == [1, 1];
             let block = launch.filter(is_row).map_or(0, |l| l.block[0] as usize);
+            let alike: Vec<Alike> = tensors
+                .iter()
+                .filter(|other| other.tensor.shape == tensor.shape)
+                .filter_map(|other| {
+                    let Tensor { name, dtype, .. } = &other.tensor;
+                    Some(Alike { name, dtype: *dtype, values: other.start()? })
+                })
+                .collect();
             let reference = compare::Expected {
                 values: expected,
                 start: case_tensor.start(),
                 block,
                 vectors: &vectors,
+                alike: &alike,
             };
             diffs.extend(compare::diff(&wanted, &reference, got));
         } else if matches!(role, Role::Result) {

@@ -4,11 +4,12 @@
 //! chance is no explanation.
 
 mod places;
+mod special;
 mod values;
 mod view;
 
 use crate::verdict::Cause;
-pub(super) use view::View;
+pub(super) use view::{Alike, View};
 
 /// The first pattern that fits, the most telling ones first.
 pub(super) fn likely(view: &View) -> Option<Cause> {
@@ -20,6 +21,7 @@ pub(super) fn likely(view: &View) -> Option<Cause> {
         .or_else(|| values::offset(view))
         .or_else(|| values::factor_along(view))
         .or_else(|| values::rounding(view))
+        .or_else(|| special::values(view))
         .or_else(|| places::moved(view))
         .or_else(|| places::only_first_correct(view))
         .or_else(|| places::region(view))

@@ -1,4 +1,5 @@
 use super::*;
+use crate::verdict::SpecialValue;
 use indexmath::Approx;
 use puzzle::case::is_within_bound;
 use puzzle::tensor::DType;
@@ -15,6 +16,7 @@ struct Example {
     got: Vec<f64>,
     written: Vec<bool>,
     vector: Vec<f64>,
+    alike: Vec<f64>,
 }
 
 /// An example that is correct in every element.
@@ -28,6 +30,7 @@ fn example(shape: &[usize]) -> Example {
         got: (0..n).map(value).collect(),
         written: vec![true; n],
         vector: Vec::new(),
+        alike: vec![1.0; n],
     }
 }
 
@@ -58,6 +61,7 @@ impl Example {
             start: None,
             block: 8,
             vectors: &[("bias", &self.vector)],
+            alike: &[Alike { name: "z", dtype: DType::F16, values: &self.alike }],
         })
     }
 }
@@ -291,4 +295,29 @@ fn half_of_very_few_elements_is_no_part_of_a_tensor() {
         |columns| example(&[1, columns]).with(|i, r| r[i] + [3.0, 5.0, 0.0][i.min(2)]).cause();
     assert_eq!(cause(4), None);
     assert!(matches!(cause(6), Some(Cause::Region { .. })));
+}
+
+#[test]
+fn wrong_where_another_tensor_has_special_values() {
+    let nan = f64::NAN.copysign(-1.0);
+    let values = [0.0, -0.0, nan, 1e-5, 3.0, f64::INFINITY, f64::NAN, -2.0];
+    let cause = |wrong: &[usize]| {
+        let mut example =
+            example(&[8]).with(|i, all| all[i] + if wrong.contains(&i) { 7.0 } else { 0.0 });
+        example.alike = values.to_vec();
+        example.cause()
+    };
+    let special =
+        |kinds: &[SpecialValue]| Some(Cause::Special { tensor: "z".into(), kinds: kinds.to_vec() });
+    let zero = SpecialValue::Zero { negative: false };
+    assert_eq!(cause(&[2]), special(&[SpecialValue::Nan { negative: true }]));
+    assert_eq!(cause(&[2, 0]), special(&[zero, SpecialValue::Nan { negative: true }]));
+    assert_eq!(cause(&[3]), special(&[SpecialValue::Subnormal { negative: false }]));
+    let is_special = |wrong: &[usize]| matches!(cause(wrong), Some(Cause::Special { .. }));
+    assert!(!is_special(&[4]), "an ordinary number");
+    assert!(!is_special(&[0, 4]), "one of them is ordinary");
+    assert!(!is_special(&[0, 1, 2]), "three kinds");
+    let mut twice = example(&[8]).with(|i, all| all[i] + if i == 0 { 7.0 } else { 0.0 });
+    twice.alike = vec![0.0; 8];
+    assert!(!matches!(twice.cause(), Some(Cause::Special { .. })), "zeros that did not matter");
 }

@@ -18,6 +18,16 @@ pub(crate) struct View<'a> {
     pub block: usize,
     /// Inputs with one axis, by name.
     pub vectors: &'a [(&'a str, &'a [f64])],
+    /// Inputs of the same shape, with their values before the launches.
+    pub alike: &'a [Alike<'a>],
+}
+
+/// An input of the same shape as the output.
+#[derive(Clone, Copy)]
+pub(crate) struct Alike<'a> {
+    pub name: &'a str,
+    pub dtype: DType,
+    pub values: &'a [f64],
 }
 
 impl View<'_> {

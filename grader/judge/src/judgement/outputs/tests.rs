@@ -49,6 +49,7 @@ fn run(tensors: &[(&[f64], &[bool])]) -> Run {
         notes: Vec::new(),
         time: Duration::ZERO,
         threads: 0,
+        launched: Vec::new(),
     }
 }
 

@@ -151,6 +151,36 @@ impl Provenance {
         blamed.into_iter().filter_map(first).collect()
     }
 
+    /// The elements of tensors behind an element that are NaN or infinite, and each of which makes it wrong: with 0 in the place of all of
+    /// them it would have been one for which `is_right` holds, and without one of them it is not. The arguments are those of
+    /// [`Self::replaceable`]; an element is named by its buffer and byte.
+    pub fn not_finite(
+        &self,
+        buffer: BufferId,
+        byte: u64,
+        start: &dyn Fn(BufferId, i64) -> Option<f64>,
+        got: f64,
+        is_right: &dyn Fn(f64) -> bool,
+    ) -> Vec<(BufferId, i64)> {
+        let Some(slice) = self.slice(buffer, byte, start, got) else { return Vec::new() };
+        let all: Vec<(usize, (BufferId, i64))> = (0..slice.nodes.len())
+            .filter(|&at| !slice.values[at].is_finite())
+            .filter_map(|at| match self.arena.get(slice.nodes[at]) {
+                Node::Element(buffer, byte, _) => Some((at, (BufferId(buffer), byte))),
+                _ => None,
+            })
+            .collect();
+        let right_with_all_but = |one: Option<usize>| {
+            let zero = |at: usize| all.iter().any(|(other, _)| *other == at) && one != Some(at);
+            is_right(slice.with(&|at| zero(at).then_some(Instead::Value(0.0))))
+        };
+        if all.is_empty() || !right_with_all_but(None) {
+            return Vec::new();
+        }
+        let to_blame = all.iter().filter(|(at, _)| !right_with_all_but(Some(*at)));
+        to_blame.map(|(_, element)| *element).collect()
+    }
+
     /// What an element was computed from, if that gives what it is.
     fn slice(
         &self,
@@ -163,9 +193,10 @@ impl Provenance {
         let cell = self.global.at(buffer.address() + byte, number.bytes())?;
         let slice = Slice::of(self, self.before_store(cell.node, *number), start)?;
         let result = slice.values.last().copied().unwrap_or(f64::NAN);
-        // An infinity is near to nothing but itself.
+        // An infinity is near to nothing but itself, and NaN not even to that.
         let is_near = || (result - got).abs() <= DOUBT * got.abs().max(result.abs());
-        (result == got || got.is_finite() && result.is_finite() && is_near()).then_some(slice)
+        let is_same = result == got || result.is_nan() && got.is_nan();
+        (is_same || got.is_finite() && result.is_finite() && is_near()).then_some(slice)
     }
 
     /// The node of a value before its last rounding, which is the tensor's own.
