@@ -10,7 +10,7 @@ use cpptext::statements::is_head;
 use device::finding::SourceLoc;
 use device::provenance::Place;
 use device::vm::VmBackend;
-use device::vm::expansion::{Effort, Followed, RoundedOnTheWay};
+use device::vm::expansion::{Effort, Followed, ReplacedValue, RoundedOnTheWay};
 use indexmath::{Approx, PartValue, parts};
 use puzzle::case::Case;
 
@@ -297,13 +297,14 @@ fn suspects(vm: &VmBackend, wrong: &Wrong<'_>, closed: bool) -> Option<Vec<Suspe
     // What is exact for a kernel is not so for the parts of the formula in f64.
     let slack = expected.bound.max(1e-6 * expected.value.abs());
     let is_right = |value: f64| (value - expected.value).abs() <= slack;
-    let of = |part: PartValue| {
-        let replaced = followed.replaceable(case, place, got, part.value, &is_right);
+    let values: Vec<f64> = all.iter().map(|part| part.value).collect();
+    let replaced = followed.replaceable(case, place, got, &values, &is_right);
+    let of = |(part, replaced): (PartValue, Vec<ReplacedValue>)| {
         let first = replaced.first()?;
         // Of several values with the same effect it is not clear which is meant.
         let same = replaced.iter().all(|other| other.loc == first.loc);
         let neutral = [-1.0, 0.0, 1.0].iter().any(|whole| (part.value - whole).abs() <= NEUTRAL);
         Some(Suspect { got: first.value, line: first.loc.clone().filter(|_| same), part, neutral })
     };
-    Some(all.into_iter().filter_map(of).collect())
+    Some(all.into_iter().zip(replaced).filter_map(of).collect())
 }

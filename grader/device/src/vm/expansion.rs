@@ -5,8 +5,8 @@ use crate::finding::ThreadId;
 use crate::provenance::{Factor, KernelFactor, KernelSum, KernelTerm, Place};
 use diagnostic::Failure;
 use indexmath::Values;
-pub use ptxvm::RoundedOnTheWay;
-use ptxvm::{BufferId, Expansion, Number, Product, Provenance, ReplacedValue};
+use ptxvm::{BufferId, Expansion, Number, Product, Provenance};
+pub use ptxvm::{ReplacedValue, RoundedOnTheWay};
 use puzzle::case::{Case, Role};
 use puzzle::tensor::{DType, size_of};
 
@@ -130,17 +130,19 @@ impl Followed<'_> {
         })
     }
 
-    /// The values behind an element, `got`, which, if they had been `instead`, would have made it one for which `is_right` holds, with
-    /// their lines.
+    /// For each number of `instead`: the values behind an element, `got`, which, if they had been that, would have made it one for which
+    /// `is_right` holds, with their lines.
     pub fn replaceable(
         &self,
         case: &Case,
         at: Place,
         got: f64,
-        instead: f64,
+        instead: &[f64],
         is_right: &dyn Fn(f64) -> bool,
-    ) -> Vec<ReplacedValue> {
-        let Some(buffer) = self.session.buffer(at.tensor) else { return Vec::new() };
+    ) -> Vec<Vec<ReplacedValue>> {
+        let Some(buffer) = self.session.buffer(at.tensor) else {
+            return vec![Vec::new(); instead.len()];
+        };
         let start = |buffer, byte| self.start(case, buffer, byte);
         self.provenance.replaceable(buffer, byte(case, at), &start, got, instead, is_right)
     }

@@ -229,7 +229,15 @@ fn a_value_that_decides_the_result_is_found_by_putting_another_in_its_place() {
     let got = (-1f64).exp() / total;
     let found = |instead: f64, wanted: f64| {
         let is_right = |value: f64| (value - wanted).abs() < 1e-6;
-        followed.provenance.replaceable(out, 8, &start, got, instead, &is_right)
+        // The other number, which is tried beside it, decides nothing here.
+        let tried = [instead, 1e30];
+        let [found, other] =
+            &followed.provenance.replaceable(out, 8, &start, got, &tried, &is_right)[..]
+        else {
+            panic!()
+        };
+        assert_eq!(*other, []);
+        found.clone()
     };
     // Twice the sum of all exponentials gives half of the result, whatever made them.
     let [sum] = &found(2.0 * total, got / 2.0)[..] else { panic!() };

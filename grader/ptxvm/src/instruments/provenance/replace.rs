@@ -65,20 +65,28 @@ struct Slice {
     nodes: Vec<NodeId>,
 }
 
+/// Values by the rules of a slice, and whether each follows from one that another was put in the place of.
+struct Followed {
+    values: Vec<f64>,
+    changed: Vec<bool>,
+}
+
 impl Provenance {
-    /// The values behind an element of a named tensor which, if they had been `instead`, would have made it one for which
-    /// `is_right` holds, in the order in which they were computed. `start` gives what the elements of tensors were before the first
-    /// launch. Empty where the element was not followed or was computed from too much.
+    /// For each number of `instead`: the values behind an element of a named tensor which, if they had been that, would have made it one
+    /// for which `is_right` holds, in the order in which they were computed. `start` gives what the elements of tensors were before the
+    /// first launch. Empty where the element was not followed or was computed from too much.
     pub fn replaceable(
         &self,
         buffer: BufferId,
         byte: u64,
         start: &dyn Fn(BufferId, i64) -> Option<f64>,
         got: f64,
-        instead: f64,
+        instead: &[f64],
         is_right: &dyn Fn(f64) -> bool,
-    ) -> Vec<ReplacedValue> {
-        let Some(slice) = self.slice(buffer, byte, start, got) else { return Vec::new() };
+    ) -> Vec<Vec<ReplacedValue>> {
+        let Some(slice) = self.slice(buffer, byte, start, got) else {
+            return vec![Vec::new(); instead.len()];
+        };
         let candidates = (0..slice.nodes.len().saturating_sub(1)).filter_map(|at| {
             let place = match self.arena.get(slice.nodes[at]) {
                 // The last addition of a sum tells nothing of where the sum went wrong.
@@ -90,14 +98,21 @@ impl Provenance {
             };
             Some((at, place))
         });
+        let candidates: Vec<(usize, LocationId)> = candidates.collect();
+        let unchanged = slice.unchanged();
         let right = |at: usize, value: f64| {
-            is_right(slice.with(&|other| (other == at).then_some(Instead::Value(value))))
+            let own = |other| (other == at).then_some(Instead::Value(value));
+            is_right(slice.with(&unchanged, at, own))
         };
-        // Where any value would do, this one says nothing.
-        let another = if instead == 0.0 { 1.0 } else { 1.5 * instead };
-        let fits = candidates.filter(|(at, _)| right(*at, instead) && !right(*at, another));
-        fits.map(|(at, place)| ReplacedValue { value: slice.values[at], loc: self.loc(place) })
-            .collect()
+        let fitting = |&instead: &f64| {
+            // Where any value would do, this one says nothing.
+            let another = if instead == 0.0 { 1.0 } else { 1.5 * instead };
+            let fits =
+                candidates.iter().filter(|(at, _)| right(*at, instead) && !right(*at, another));
+            fits.map(|&(at, place)| ReplacedValue { value: slice.values[at], loc: self.loc(place) })
+                .collect()
+        };
+        instead.iter().map(fitting).collect()
     }
 
     /// The roundings behind an element without which it would have been one for which `is_right` holds: those of one line, or else all.
@@ -120,8 +135,9 @@ impl Provenance {
         };
         // What one has rounded may come to the next as it is, which without the first would round it.
         let all: BTreeMap<usize, _> = (0..slice.rules.len()).filter_map(rounding).collect();
+        let unchanged = slice.unchanged();
         let without = |some: &dyn Fn(LocationId) -> bool| {
-            is_right(slice.with(&|at| {
+            is_right(slice.with(&unchanged, 0, |at| {
                 let (from, ..) = all.get(&at).filter(|(.., place)| some(*place))?;
                 Some(Instead::Of(*from))
             }))
@@ -170,9 +186,10 @@ impl Provenance {
                 _ => None,
             })
             .collect();
+        let unchanged = slice.unchanged();
         let right_with_all_but = |one: Option<usize>| {
             let zero = |at: usize| all.iter().any(|(other, _)| *other == at) && one != Some(at);
-            is_right(slice.with(&|at| zero(at).then_some(Instead::Value(0.0))))
+            is_right(slice.with(&unchanged, 0, |at| zero(at).then_some(Instead::Value(0.0))))
         };
         if all.is_empty() || !right_with_all_but(None) {
             return Vec::new();
@@ -286,11 +303,36 @@ impl Slice {
         })
     }
 
-    /// The result with other values at some places.
-    fn with(&self, instead: &dyn Fn(usize) -> Option<Instead>) -> f64 {
+    /// What follows without other values.
+    fn unchanged(&self) -> Followed {
+        let mut followed =
+            Followed { values: self.values.clone(), changed: vec![false; self.values.len()] };
+        self.follow(&mut followed, 0, |_| None);
+        followed
+    }
+
+    /// The result with other values at some places from `first` on.
+    fn with(
+        &self,
+        unchanged: &Followed,
+        first: usize,
+        instead: impl Fn(usize) -> Option<Instead>,
+    ) -> f64 {
         let mut values = self.values.clone();
-        let mut changed = vec![false; values.len()];
-        for (later, rule) in self.rules.iter().enumerate() {
+        values[..first].copy_from_slice(&unchanged.values[..first]);
+        let mut followed = Followed { values, changed: unchanged.changed.clone() };
+        self.follow(&mut followed, first, instead);
+        followed.values.last().copied().unwrap_or(f64::NAN)
+    }
+
+    fn follow(
+        &self,
+        followed: &mut Followed,
+        first: usize,
+        instead: impl Fn(usize) -> Option<Instead>,
+    ) {
+        let Followed { values, changed } = followed;
+        for (later, rule) in self.rules.iter().enumerate().skip(first) {
             if let Some(instead) = instead(later) {
                 changed[later] = true;
                 values[later] = match instead {
@@ -313,10 +355,9 @@ impl Slice {
                 }
             };
             if changed[later] {
-                values[later] = Self::evaluate(rule, &values).unwrap_or(f64::NAN);
+                values[later] = Self::evaluate(rule, values).unwrap_or(f64::NAN);
             }
         }
-        values.last().copied().unwrap_or(f64::NAN)
     }
 }
 
