@@ -404,41 +404,54 @@ impl<M: Monitor> Machine<'_, '_, M> {
             Some((buffer, _)) if buffer.is_on_heap() => Space::Heap,
             _ => space,
         };
-        // Lanes may hit different buffers: each lane is noted, and the log counts equal ones together.
-        for lane in lanes(faults.out_of_bounds) {
-            let address = addresses[lane];
-            let place = locate(address);
+        for (place, lanes) in by_object(faults.out_of_bounds, addresses, locate) {
+            let address = addresses[lanes.trailing_zeros() as usize];
             let space = space_of(place);
             self.record(
                 OutOfBounds { space, access, size, place, array: None, address },
                 pc,
-                1 << lane,
+                lanes,
             );
         }
-        for lane in lanes(faults.misaligned) {
-            let place = locate(addresses[lane]);
+        for (place, lanes) in by_object(faults.misaligned, addresses, locate) {
             let space = space_of(place);
             let row_step = info.row_step;
-            self.record(Misaligned { space, access, size, place, row_step }, pc, 1 << lane);
+            self.record(Misaligned { space, access, size, place, row_step }, pc, lanes);
         }
-        for lane in lanes(faults.read_only) {
-            let address = addresses[lane];
-            if let place @ Some(_) = locate(address) {
-                self.record(WriteToReadOnly { place, size, address }, pc, 1 << lane);
+        for (place, lanes) in by_object(faults.read_only, addresses, locate) {
+            let address = addresses[lanes.trailing_zeros() as usize];
+            if place.is_some() {
+                self.record(WriteToReadOnly { place, size, address }, pc, lanes);
             }
         }
-        for lane in lanes(faults.freed) {
-            if let place @ Some(_) = locate(addresses[lane]) {
-                self.record(UseAfterFree { access, size, place }, pc, 1 << lane);
+        for (place, lanes) in by_object(faults.freed, addresses, locate) {
+            if place.is_some() {
+                self.record(UseAfterFree { access, size, place }, pc, lanes);
             }
         }
-        for lane in lanes(faults.undefined) {
-            let place = locate(addresses[lane]);
+        for (place, lanes) in by_object(faults.undefined, addresses, locate) {
+            let address = addresses[lanes.trailing_zeros() as usize];
             let space = space_of(place);
-            let offset = place.map_or(addresses[lane] as i64, |(_, offset)| offset);
-            self.record(Uninitialised { space, size, place, offset, array: None }, pc, 1 << lane);
+            let offset = place.map_or(address as i64, |(_, offset)| offset);
+            self.record(Uninitialised { space, size, place, offset, array: None }, pc, lanes);
         }
     }
+}
+
+/// The lanes of `mask` whose addresses lead to the same buffer, with the place of the first of them: lanes may hit different buffers.
+fn by_object(
+    mut mask: u32,
+    addresses: &[u64; 32],
+    locate: impl Fn(u64) -> Option<BufferOffset>,
+) -> impl Iterator<Item = (Option<BufferOffset>, u32)> {
+    let object = |place: Option<BufferOffset>| place.map(|(buffer, _)| buffer);
+    std::iter::from_fn(move || {
+        let place = locate(addresses[lanes(mask).next()?]);
+        let same = |lane: &usize| object(locate(addresses[*lane])) == object(place);
+        let found = lanes(mask).filter(same).fold(0, |all, lane| all | 1 << lane);
+        mask &= !found;
+        Some((place, found))
+    })
 }
 
 #[inline(always)]
