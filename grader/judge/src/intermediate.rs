@@ -273,8 +273,12 @@ fn follow<'a>(vm: &'a VmBackend, effort: Effort, wrong: &'a Wrong<'_>) -> Option
         return Some(followed);
     }
     // What another launch computed is known only where all of its blocks were followed.
-    let block = if let [_] = wrong.case.launches[..] { Some(wrong.block(vm)?) } else { None };
-    vm.follow(wrong.case, effort, block).ok()?
+    if wrong.case.launches.len() > 1
+        && let Some(followed) = vm.follow(wrong.case, effort, None).ok()?
+    {
+        return Some(followed);
+    }
+    vm.follow(wrong.case, effort, Some(wrong.block(vm)?)).ok()?
 }
 
 /// The parts that explain an element, those first that others are computed from; `None` if its values could not be followed.
