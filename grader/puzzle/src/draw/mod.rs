@@ -31,6 +31,9 @@ const AT_BLOCKS: usize = 12;
 /// Cases in which all sizes that a block divides are just past a multiple of it.
 const CORNERS: usize = 8;
 
+/// As many of these come with infinities as well.
+const INFINITE_CORNERS: usize = 4;
+
 /// What a small case may cost, in multiplications and additions. It keeps a whole run within a tenth of a second.
 const SMALL_STEPS: u64 = 30_000;
 
@@ -101,9 +104,15 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
         }
     }
     all.extend(large.into_iter().map(Some));
-    all.extend(drawer.corners(CORNERS).into_iter().map(Some));
+    how.resize(all.len(), (0, Flavour::Integers));
+    let corners = drawer.corners(CORNERS);
+    all.extend(corners.iter().cloned().map(Some));
+    how.resize(all.len(), (0, Flavour::Integers));
+    // Around a multiple of a block the other sizes are small, and what a tile keeps is seldom infinite in so few elements.
+    all.extend(corners.into_iter().take(INFINITE_CORNERS).map(Some));
+    how.resize(all.len(), (0, Flavour::Infinite));
     let of = |(number, free): (usize, Option<Dims>)| {
-        let (set, flavour) = how.get(number).copied().unwrap_or((0, Flavour::Integers));
+        let (set, flavour) = how[number];
         Some(Plan { number, free: free?, kernels: sets[set].clone(), flavour })
     };
     all.into_iter().enumerate().filter_map(of).collect()

@@ -158,3 +158,33 @@ fn an_output_has_fewer_tiles_than_its_image_where_there_are_several() {
         assert!(plans(&spec, seed).iter().any(tells), "{seed}");
     }
 }
+
+/// A tile that is not set to 0 past the end of the sum keeps values of the tile before; times the zeros of the other tile they
+/// change no finite result.
+#[test]
+fn what_a_tile_keeps_is_infinite_in_a_finite_row() {
+    let spec = puzzle("18_sgemm_tiled.toml");
+    for seed in 0..20 {
+        let shows = |plan: &Plan| {
+            let [rows, columns, terms] = ["M", "N", "K"].map(|name| plan.free[name] as usize);
+            if plan.flavour != Flavour::Infinite || terms < 16 || terms % 16 == 0 {
+                return false;
+            }
+            let case = build(&spec, plan, seed).unwrap().0;
+            let start = |name: &str| {
+                let tensor = case.tensors.iter().find(|t| t.tensor.name == name).unwrap();
+                tensor.start().unwrap().to_vec()
+            };
+            let (left, right) = (start("A"), start("B"));
+            let kept = terms - 16..terms / 16 * 16;
+            let product = |row: usize, column: usize| -> f64 {
+                (0..terms).map(|at| left[row * terms + at] * right[at * columns + column]).sum()
+            };
+            (0..rows).any(|row| {
+                kept.clone().any(|at| left[row * terms + at].is_infinite())
+                    && (0..columns).any(|column| !product(row, column).is_nan())
+            })
+        };
+        assert!(plans(&spec, seed).iter().any(shows), "{seed}");
+    }
+}
