@@ -200,3 +200,18 @@ fn colour_when_forced_and_help_that_names_the_exit_codes() {
     assert!(!output(command(&args).env("NO_COLOR", "1")).stdout.contains('\u{1b}'));
     assert!(grader(&["--help"]).stdout.contains("Exit codes: 0 all tests pass"));
 }
+
+/// The numbers of the processes that a grader has started to grade: not those of compilers, and of the shell that would end these.
+fn children(process: &std::process::Child) -> Vec<String> {
+    use std::fs::{read_dir, read_to_string};
+    // Each thread has its own.
+    let tasks = read_dir(format!("/proc/{}/task", process.id())).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| read_to_string(task.path().join("children")).ok());
+    let all: Vec<String> = lists.collect();
+    let numbers = all.iter().flat_map(|list| list.split_whitespace()).map(str::to_owned);
+    let is_own = |number: &String| {
+        let words = read_to_string(format!("/proc/{number}/cmdline")).unwrap_or_default();
+        words.contains("\0watch-child") || words.contains("\0--grade-a-submission")
+    };
+    numbers.filter(is_own).collect()
+}

@@ -21,8 +21,8 @@ pub(crate) fn check(text: &str, launches: &[Launch], tests: &[Test]) -> Checked<
                 }
             }
         }
-        let spare = runs.iter().find(|run| run.threads > run.elements);
-        if let (Some(spare), Some(extent)) = (spare, launch.grid().first())
+        let spare = |run: &&Run| run.elements.is_some_and(|elements| run.threads > elements);
+        if let (Some(spare), Some(extent)) = (runs.iter().find(spare), launch.grid().first())
             && !runs.iter().any(Run::has_partly_idle_block)
         {
             return Err(only_whole_blocks(extent, spare));
@@ -38,8 +38,8 @@ struct Run<'a> {
     threads: u64,
     /// The number of threads in a block.
     block: u64,
-    /// The number of elements of the largest tensor that the launch computes.
-    elements: u64,
+    /// The number of elements of the largest tensor that the launch computes; `None` where it fills workspaces alone.
+    elements: Option<u64>,
     /// True if blocks or threads are counted along more than one axis.
     has_axes: bool,
 }
@@ -59,7 +59,7 @@ impl<'a> Run<'a> {
             test,
             threads: count(grid) * count(block),
             block: count(block),
-            elements: computed.map(|b| b.tensor.len() as u64).max()?,
+            elements: computed.map(|b| b.tensor.len() as u64).max(),
             has_axes: several(grid) || several(block),
         })
     }
@@ -68,7 +68,9 @@ impl<'a> Run<'a> {
     /// be a multiple of the block. Along several axes it may be a multiple anyway, because two half-idle blocks look
     /// like one idle block; there the first rule must be enough.
     fn has_partly_idle_block(&self) -> bool {
-        self.threads > self.elements && (self.has_axes || !self.elements.is_multiple_of(self.block))
+        self.elements.is_some_and(|elements| {
+            self.threads > elements && (self.has_axes || !elements.is_multiple_of(self.block))
+        })
     }
 }
 
@@ -94,7 +96,10 @@ fn only_whole_blocks(extent: &Extent, run: &Run<'_>) -> Fault {
     let Run { threads, elements, block, .. } = run;
     Fault::at(extent.place.clone(), "there may be spare threads, but no block is partly idle in any test")
         .label("rounded up")
-        .also(run.test.place.clone(), format!("{threads} threads for {elements} elements"))
+        .also(
+            run.test.place.clone(),
+            format!("{threads} threads for {} elements", elements.unwrap_or_default()),
+        )
         .help(format!(
             "add a test with a number of elements that {block} does not divide, so that a kernel needs its bounds check"
         ))

@@ -102,6 +102,16 @@ data = "normal"
 
     /// Each change of the spec, and the message for it.
     #[test]
+    fn a_launch_that_fills_a_workspace_alone_may_round_its_grid_up() {
+        let rounded = SPEC.replace("grid = \"parts\"", "grid = \"ceil_div(n, 64)\"");
+        let spec = Spec::parse(&rounded, Path::new("x.toml"));
+        assert_eq!(spec.map(|spec| spec.launches.len()).map_err(|f| f.render(false)), Ok(2));
+        let whole = rounded.replace("n = 200", "n = 192");
+        let fault = Spec::parse(&whole, Path::new("x.toml")).unwrap_err().render(false);
+        assert!(fault.contains("without remainder in every test"), "{fault}");
+    }
+
+    #[test]
     fn every_mistake_is_told_with_its_place() {
         let changes = [
             ("partial = \"f32[parts]\"", "partial = \"f32[part]\""),

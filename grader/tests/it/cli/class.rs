@@ -258,14 +258,6 @@ fn two_graders_on_one_folder_share_the_work() {
     assert_eq!(table.matches(",passed,").count(), 6, "{table}");
 }
 
-/// The processes that a process started.
-fn children(parent: u32) -> Vec<i32> {
-    let tasks = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
-    let of = |task: fs::DirEntry| fs::read_to_string(task.path().join("children")).ok();
-    let all: Vec<String> = tasks.filter_map(of).collect();
-    all.iter().flat_map(|text| text.split_whitespace()).filter_map(|n| n.parse().ok()).collect()
-}
-
 /// Whoever stops a job may end the workers before the grader that would write down that they broke down.
 #[test]
 fn a_worker_that_is_killed_is_not_what_a_submission_did() {
@@ -279,8 +271,8 @@ fn a_worker_that_is_killed_is_not_what_a_submission_did() {
         grader.unwrap()
     };
     let worker = |grader: &mut std::process::Child| loop {
-        if let Some(worker) = children(grader.id()).first() {
-            return rustix::process::Pid::from_raw(*worker).unwrap();
+        if let Some(worker) = super::children(grader).first() {
+            return rustix::process::Pid::from_raw(worker.parse().unwrap()).unwrap();
         }
         assert!(grader.try_wait().unwrap().is_none(), "there was no worker");
         std::thread::sleep(Duration::from_millis(2));

@@ -202,12 +202,12 @@ fn a_save_ends_the_grading_of_a_kernel_without_end() {
     bench.write("puzzles/02_double.cu", ENDLESS);
     let (watching, mut seen, _person, _terminal) = on_terminal(&mut bench.command(&WATCH));
     seen.until("running test 1 of 2");
-    let endless = children(&watching.0);
+    let endless = super::children(&watching.0);
     bench.write("puzzles/02_double.cu", RIGHT);
     let page = seen.until("Solved");
     assert!(!page.contains("graded in"), "the first grading has no report: {page}");
     assert_eq!(endless.len(), 1);
-    assert!(!children(&watching.0).contains(&endless[0]));
+    assert!(!super::children(&watching.0).contains(&endless[0]));
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn a_watch_that_is_killed_leaves_no_kernel_running() {
     let command = command.env("TMPDIR", bench.path("tmp"));
     let (mut watching, mut seen, _person, _terminal) = on_terminal(command);
     seen.until("running test 1 of 2");
-    let endless = children(&watching.0);
+    let endless = super::children(&watching.0);
     assert_ne!(std::fs::read_dir(bench.path("tmp")).unwrap().count(), 0);
     watching.0.kill().unwrap();
     let end = Instant::now() + PATIENCE;
@@ -232,18 +232,6 @@ fn a_watch_that_is_killed_leaves_no_kernel_running() {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(std::fs::read_dir(bench.path("tmp")).unwrap().count(), 0, "temporary files");
-}
-
-/// The numbers of the processes that a process has started.
-fn children(process: &Child) -> Vec<String> {
-    let pid = process.id();
-    let mut all = Vec::new();
-    // Each thread has its own.
-    for thread in std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten() {
-        let list = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-        all.extend(list.split_whitespace().map(str::to_owned));
-    }
-    all
 }
 
 #[test]
