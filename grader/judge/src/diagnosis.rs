@@ -2,6 +2,7 @@
 
 use crate::grade::{Machine, Program};
 use crate::other_cases::OtherCases;
+use crate::trials::Trials;
 use crate::verdict::TestVerdict;
 use crate::{formula_variant, intermediate};
 use device::backend::Run;
@@ -14,6 +15,24 @@ pub fn diagnose(
     (case, run): (&Case, &Run),
     verdict: TestVerdict,
 ) -> TestVerdict {
-    let verdict = formula_variant::explain(machine.backend(), others, case, run, verdict);
-    intermediate::explain(machine, program, others, case, verdict)
+    // What comes of a run with mistakes is no formula, and has no single cause.
+    if !verdict.findings.is_empty() {
+        return verdict;
+    }
+    let Some(at) = formula_variant::first_cause(case, &verdict) else { return verdict };
+    let name = verdict.diffs[at].tensor.name.clone();
+    let trials = Trials::new(machine.backend(), others, case, &name);
+    let verdict = formula_variant::explain(&trials, case, run, verdict, at);
+    match machine {
+        Machine::Vm(vm) => intermediate::explain(vm, program, &trials, case, verdict, at),
+        // It runs on the virtual machine for this, wherever it ran before.
+        Machine::Gpu(_) => match program.virtual_machine() {
+            Ok(vm) => {
+                let trials = Trials::new(&vm, others, case, &name);
+                intermediate::explain(&vm, program, &trials, case, verdict, at)
+            }
+            Err(_) => verdict,
+        },
+        Machine::Host(_) => verdict,
+    }
 }

@@ -1,10 +1,9 @@
 //! Which wrong formula gives exactly what the kernel computed? Found with the data of the failing test, and believed once the
 //! kernel has run with other data, and where the spec has such tests at other sizes, and gave the same wrong formula's values again.
 
-use crate::grade;
-use crate::other_cases::OtherCases;
+use crate::trials::Trials;
 use crate::verdict::{Cause, FormulaVariant, TestVerdict};
-use device::backend::{Backend, Run};
+use device::backend::Run;
 use indexmath::{
     Approx, Fit, Observation, SizedFormula, Values, Variant, compare_variants, search_variants,
 };
@@ -25,17 +24,12 @@ const NEAR: f64 = 1e-4;
 
 /// Adds to a failing verdict the variant of the formula that the kernel computes, if there is one and further runs confirm it.
 pub(crate) fn explain(
-    backend: &dyn Backend,
-    others: &OtherCases<'_>,
+    trials: &Trials<'_, '_>,
     case: &Case,
     run: &Run,
     mut verdict: TestVerdict,
+    at: usize,
 ) -> TestVerdict {
-    // What comes of a run with mistakes is no formula.
-    if !verdict.findings.is_empty() {
-        return verdict;
-    }
-    let Some(at) = first_cause(case, &verdict) else { return verdict };
     // A formula that gives what was there before says less.
     if verdict.diffs[at].cause == Some(Cause::Unchanged) {
         return verdict;
@@ -46,26 +40,20 @@ pub(crate) fn explain(
     for closed in [true, false] {
         let Some(formula) = formula(case, &name, closed) else { continue };
         let fitting = search_variants(&seen.observation(formula));
-        let variant = confirmed(backend, others, case, &seen, closed, fitting);
+        let variant = confirmed(trials, case, &seen, closed, fitting);
         if variant.is_some() {
             verdict.diffs[at].variant = variant;
             break;
         }
     }
     if let Some(Cause::Factor { factor, size }) = &mut verdict.diffs[at].cause {
-        *size = size_of_factor(backend, others, case, &name, *factor);
+        *size = size_of_factor(trials, case, &name, *factor);
     }
     verdict
 }
 
 /// The only size of a case that `factor` is, or its inverse, if it follows that size in another case.
-fn size_of_factor(
-    backend: &dyn Backend,
-    others: &OtherCases<'_>,
-    case: &Case,
-    name: &str,
-    factor: f64,
-) -> Option<String> {
+fn size_of_factor(trials: &Trials<'_, '_>, case: &Case, name: &str, factor: f64) -> Option<String> {
     let is = |size: i64, factor: f64| {
         let size = size as f64;
         [size, size.recip()].iter().any(|s| (factor - s).abs() <= NEAR * s)
@@ -77,11 +65,12 @@ fn size_of_factor(
         .map(|d| d.0)
         .collect();
     let mut followed = false;
-    for other in others.like(case, name) {
+    for trial in trials.iter() {
         if sizes.is_empty() {
             break;
         }
-        let Ok((_, verdict)) = grade::run_and_judge(backend, &other) else { continue };
+        let Some(verdict) = trial.verdict() else { continue };
+        let other = &*trial.case;
         let diff = verdict.diffs.iter().find(|diff| diff.tensor.name == name);
         let factor = match diff.map(|diff| &diff.cause) {
             None => 1.0,
@@ -108,8 +97,7 @@ pub(crate) fn formula<'a>(case: &'a Case, name: &str, closed: bool) -> Option<&'
 
 /// The simplest of the variants that fit in further runs too.
 fn confirmed(
-    backend: &dyn Backend,
-    others: &OtherCases<'_>,
+    trials: &Trials<'_, '_>,
     case: &Case,
     first: &Seen<'_>,
     closed: bool,
@@ -120,16 +108,17 @@ fn confirmed(
     if fitting.is_empty() {
         return None;
     }
-    for (at, other) in others.like(case, name).enumerate() {
+    for (at, trial) in trials.iter().enumerate() {
         if at >= ENOUGH && fitting.len() < 2 && confirmed > 0 {
             break;
         }
-        let Ok(run) = backend.run(&other) else { continue };
+        let Some(run) = trial.run() else { continue };
         if !run.findings.is_empty() {
             continue;
         }
-        let Some(seen) = Seen::of(&other, &run, name) else { continue };
-        let Some(formula) = formula(&other, name, closed) else { continue };
+        let other = &*trial.case;
+        let Some(seen) = Seen::of(other, run, name) else { continue };
+        let Some(formula) = formula(other, name, closed) else { continue };
         let fits = compare_variants(&fitting, &seen.observation(formula));
         let explains = fits.contains(&Fit::Explains);
         confirmed += usize::from(explains);

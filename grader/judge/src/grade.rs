@@ -292,7 +292,17 @@ impl Machine {
 /// The backend cannot run the case.
 pub fn run_and_judge(backend: &dyn Backend, case: &Case) -> Result<(Run, TestVerdict), Failure> {
     let run = backend.run(case)?;
-    let mut verdict = judgement::judge(case, &run);
+    let verdict = judge_run(backend, case, &run)?;
+    Ok((run, verdict))
+}
+
+/// [`run_and_judge`] for a case that has run once.
+pub(crate) fn judge_run(
+    backend: &dyn Backend,
+    case: &Case,
+    run: &Run,
+) -> Result<TestVerdict, Failure> {
+    let mut verdict = judgement::judge(case, run);
     if !case.bit_equal.is_empty() {
         let mut nth = 0;
         while verdict.passed()
@@ -305,7 +315,7 @@ pub fn run_and_judge(backend: &dyn Backend, case: &Case) -> Result<(Run, TestVer
     if verdict.passed() && !case.gates.is_empty() {
         verdict.findings = backend.over_gates(case)?;
     }
-    Ok((run, verdict))
+    Ok(verdict)
 }
 
 /// How much a report will tell of a wrong result.

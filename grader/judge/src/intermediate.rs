@@ -2,9 +2,9 @@
 //! the formula gives for each of its parts: where the element is as expected then, this value was the mistake. It is believed where
 //! the same part and the same line explain other elements and other data too.
 
-use crate::formula_variant::{first_cause, formula};
-use crate::grade::{self, Machine, Program};
-use crate::other_cases::OtherCases;
+use crate::formula_variant::formula;
+use crate::grade::Program;
+use crate::trials::Trials;
 use crate::verdict::{Mismatch, PartKind, TestVerdict, WrongPart};
 use cpptext::statements::is_head;
 use device::finding::SourceLoc;
@@ -13,6 +13,8 @@ use device::vm::VmBackend;
 use device::vm::expansion::{Effort, Followed, ReplacedValue, RoundedOnTheWay};
 use indexmath::{Approx, PartValue, parts};
 use puzzle::case::Case;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// Further elements of the case that are looked at.
 const MORE_ELEMENTS: usize = 2;
@@ -29,10 +31,41 @@ const NEUTRAL: f64 = 1e-6;
 /// Parts that are looked at more closely.
 const MOST_SUSPECTS: usize = 4;
 
-/// A wrong element of a run.
-struct Wrong<'a> {
+/// A case that runs again with the provenance of its values. All that is asked of its elements shares these runs.
+struct Subject<'a> {
+    vm: &'a VmBackend,
     case: &'a Case,
-    name: &'a str,
+    attempts: RefCell<Vec<(How, Attempt<'a>)>>,
+}
+
+/// For the whole case or for a block of it.
+type How = (Option<[u32; 3]>, Effort);
+
+/// `None` where the case cannot run, or where the values could not be followed to their end.
+type Attempt<'a> = Option<Option<Rc<Followed<'a>>>>;
+
+impl<'a> Subject<'a> {
+    fn new(vm: &'a VmBackend, case: &'a Case) -> Self {
+        Self { vm, case, attempts: RefCell::default() }
+    }
+
+    fn attempt(&self, effort: Effort, block: Option<[u32; 3]>) -> Attempt<'a> {
+        let wanted = (block, effort);
+        let known = self.attempts.borrow().iter().find(|(key, _)| *key == wanted).cloned();
+        if let Some((_, known)) = known {
+            return known;
+        }
+        let attempt = self.vm.follow(self.case, effort, block).ok();
+        let attempt = attempt.map(|followed| followed.map(Rc::new));
+        self.attempts.borrow_mut().push((wanted, attempt.clone()));
+        attempt
+    }
+}
+
+/// A wrong element of a run.
+struct Wrong<'s, 'a> {
+    subject: &'s Subject<'a>,
+    name: &'s str,
     /// Its tensor in the case, and its position.
     place: Place,
     got: f64,
@@ -40,13 +73,28 @@ struct Wrong<'a> {
     block: Option<[u32; 3]>,
 }
 
-impl Wrong<'_> {
+impl<'a> Wrong<'_, 'a> {
     /// Its block in the one launch of the case.
-    fn block(&self, vm: &VmBackend) -> Option<[u32; 3]> {
+    fn block(&self) -> Option<[u32; 3]> {
         self.block.or_else(|| {
-            let writer = vm.last_writer(self.case, self.place.tensor, self.place.flat).ok()??;
+            let (Subject { vm, case, .. }, Place { tensor, flat }) = (self.subject, self.place);
+            let writer = vm.last_writer(case, tensor, flat).ok()??;
             Some(writer.1.block)
         })
+    }
+
+    /// The values behind the element: those of the whole case, or of its block where that is too much.
+    fn follow(&self, effort: Effort) -> Option<Rc<Followed<'a>>> {
+        if let Some(followed) = self.subject.attempt(Effort::QUICK, None)? {
+            return Some(followed);
+        }
+        // What another launch computed is known only where all of its blocks were followed.
+        if self.subject.case.launches.len() > 1
+            && let Some(followed) = self.subject.attempt(effort, None)?
+        {
+            return Some(followed);
+        }
+        self.subject.attempt(effort, Some(self.block()?))?
     }
 }
 
@@ -67,34 +115,20 @@ impl Suspect {
 }
 
 /// Adds to a failing verdict the part of the formula that the kernel computed wrongly, if there is one and other data confirm it.
-/// The kernel runs on the virtual machine for this, wherever it ran before.
 pub(crate) fn explain(
-    machine: &Machine,
+    vm: &VmBackend,
     program: &Program,
-    others: &OtherCases<'_>,
+    trials: &Trials<'_, '_>,
     case: &Case,
     mut verdict: TestVerdict,
+    at: usize,
 ) -> TestVerdict {
-    let own;
-    let vm = match machine {
-        Machine::Vm(vm) => vm,
-        Machine::Gpu(_) => match program.virtual_machine() {
-            Ok(vm) => {
-                own = vm;
-                &own
-            }
-            Err(_) => return verdict,
-        },
-        Machine::Host(_) => return verdict,
-    };
-    // What comes of a run with mistakes has no single cause.
-    if !verdict.findings.is_empty() {
-        return verdict;
-    }
-    let Some(at) = first_cause(case, &verdict) else { return verdict };
-    let search = |closed| wrong_part(vm, others, case, &verdict, at, closed);
-    let rounded = || rounding(vm, others, case, &verdict, at);
-    let taken = || not_finite(vm, case, &verdict, at);
+    let name = &verdict.diffs[at].tensor.name;
+    let subject = Subject::new(vm, case);
+    let elements = |tells| wrong_elements(&subject, &verdict, name, tells);
+    let search = |closed| wrong_part(&elements(f64::is_finite), trials, closed);
+    let rounded = || rounding(&elements(|_| true), trials);
+    let taken = || not_finite(&elements(f64::is_nan));
     let mut found = rounded().or_else(taken).or_else(|| search(true)).or_else(|| search(false));
     // The head of a loop computes no such value: the compiler moved it there.
     let source = &program.compiled.source.text;
@@ -106,31 +140,25 @@ pub(crate) fn explain(
 }
 
 /// The rounding that alone makes elements wrong, in other cases too.
-fn rounding(
-    vm: &VmBackend,
-    others: &OtherCases<'_>,
-    case: &Case,
-    verdict: &TestVerdict,
-    at: usize,
-) -> Option<WrongPart> {
-    let name = &verdict.diffs[at].tensor.name;
-    let elements = wrong_elements(case, verdict, name, |_| true);
-    let found = roundings_of(vm, &elements);
+fn rounding(elements: &[Wrong<'_, '_>], trials: &Trials<'_, '_>) -> Option<WrongPart> {
+    let &Wrong { subject: &Subject { vm, case, .. }, name, .. } = elements.first()?;
+    let found = roundings_of(elements);
     let (first, more) = found.split_first()?;
     let alike = |all: &[RoundedOnTheWay]| all.iter().filter(|other| other.to == first.to).count();
     let mut cases = 0;
-    for other in others.like(case, name).take(3 * MOST_TRIED) {
-        let Ok((_, seen)) = grade::run_and_judge(vm, &other) else { continue };
-        let mut wrong = wrong_elements(&other, &seen, name, |_| true);
+    for trial in trials.iter().take(3 * MOST_TRIED) {
+        let Some(seen) = trial.verdict() else { continue };
+        let other = Subject::new(vm, &trial.case);
+        let mut wrong = wrong_elements(&other, seen, name, |_| true);
         // At the same sizes the same block computes an element.
         let known = elements.iter().find(|wrong| wrong.block.is_some());
-        if let Some(known) = known.filter(|_| other.dims == case.dims) {
+        if let Some(known) = known.filter(|_| trial.case.dims == case.dims) {
             for wrong in wrong.iter_mut().filter(|wrong| wrong.place == known.place) {
                 wrong.block = known.block;
             }
             wrong.sort_by_key(|wrong| wrong.block.is_none());
         }
-        cases += alike(&roundings_of(vm, &wrong)).min(1);
+        cases += alike(&roundings_of(&wrong)).min(1);
         if cases == MORE_CASES {
             break;
         }
@@ -153,12 +181,11 @@ fn rounding(
 }
 
 /// The one element that is NaN or infinite and makes another one NaN, which would be right without it.
-fn not_finite(vm: &VmBackend, case: &Case, verdict: &TestVerdict, at: usize) -> Option<WrongPart> {
-    let name = &verdict.diffs[at].tensor.name;
-    let elements = wrong_elements(case, verdict, name, f64::is_nan);
+fn not_finite(elements: &[Wrong<'_, '_>]) -> Option<WrongPart> {
     let first = elements.first()?;
-    let expected = case.expected(name)?.get(first.place.flat)?;
-    let followed = follow(vm, Effort::MORE, first)?;
+    let case = first.subject.case;
+    let expected = case.expected(first.name)?.get(first.place.flat)?;
+    let followed = first.follow(Effort::MORE)?;
     let is_right = |value: f64| (value - expected.value).abs() <= expected.bound;
     let found = followed.not_finite(case, first.place, first.got, &is_right);
     let [(element, value)] = &found[..] else { return None };
@@ -173,21 +200,19 @@ fn not_finite(vm: &VmBackend, case: &Case, verdict: &TestVerdict, at: usize) -> 
 }
 
 /// Of the first wrong elements of a case that are far from right: the first rounding without which each would be right.
-fn roundings_of(vm: &VmBackend, wrong: &[Wrong<'_>]) -> Vec<RoundedOnTheWay> {
+fn roundings_of(wrong: &[Wrong<'_, '_>]) -> Vec<RoundedOnTheWay> {
     let clear = wrong.iter().filter_map(|wrong| {
-        let expected = wrong.case.expected(wrong.name)?.get(wrong.place.flat)?;
+        let expected = wrong.subject.case.expected(wrong.name)?.get(wrong.place.flat)?;
         let error = (wrong.got - expected.value).abs();
         let is_clear = error.is_nan() || expected.bound <= SLIGHT * error;
         is_clear.then_some((wrong, expected))
     });
     let clear: Vec<_> = clear.take(1 + MORE_ELEMENTS).collect();
-    let Some(followed) = clear.first().and_then(|(first, _)| follow(vm, Effort::MORE, first))
-    else {
-        return Vec::new();
-    };
-    let of = |(wrong, expected): (&Wrong<'_>, &Approx)| {
+    let followed = clear.first().and_then(|(first, _)| first.follow(Effort::MORE));
+    let Some(followed) = followed else { return Vec::new() };
+    let of = |(wrong, expected): (&Wrong<'_, '_>, &Approx)| {
         let is_right = |value: f64| (value - expected.value).abs() <= expected.bound;
-        let mut all = followed.roundings(wrong.case, wrong.place, wrong.got, &is_right);
+        let mut all = followed.roundings(wrong.subject.case, wrong.place, wrong.got, &is_right);
         let first = all.first()?.loc.clone();
         let same = all.iter().all(|other| other.loc == first);
         let mut first = all.swap_remove(0);
@@ -198,20 +223,15 @@ fn roundings_of(vm: &VmBackend, wrong: &[Wrong<'_>]) -> Vec<RoundedOnTheWay> {
 }
 
 fn wrong_part(
-    vm: &VmBackend,
-    others: &OtherCases<'_>,
-    case: &Case,
-    verdict: &TestVerdict,
-    at: usize,
+    elements: &[Wrong<'_, '_>],
+    trials: &Trials<'_, '_>,
     closed: bool,
 ) -> Option<WrongPart> {
-    let name = verdict.diffs[at].tensor.name.clone();
-    let elements = wrong_elements(case, verdict, &name, f64::is_finite);
     let (first, more) = elements.split_first()?;
-    let mut suspects = suspects(vm, first, closed)?;
+    let mut suspects = suspects(first, closed)?;
     suspects.truncate(MOST_SUSPECTS);
-    let keep = |left: &mut Vec<Suspect>, wrong: &Wrong<'_>| {
-        let Some(there) = self::suspects(vm, wrong, closed) else { return 0 };
+    let keep = |left: &mut Vec<Suspect>, wrong: &Wrong<'_, '_>| {
+        let Some(there) = self::suspects(wrong, closed) else { return 0 };
         left.retain_mut(|suspect| {
             let other = there.iter().find(|other| other.confirms(suspect));
             suspect.neutral &= other.is_none_or(|other| other.neutral);
@@ -224,12 +244,13 @@ fn wrong_part(
         confirmed += keep(&mut suspects, wrong);
     }
     let mut cases = 0;
-    for other in others.like(case, &name).take(MOST_TRIED) {
+    for trial in trials.iter().take(MOST_TRIED) {
         if suspects.is_empty() || cases == MORE_CASES {
             break;
         }
-        let Ok((_, seen)) = grade::run_and_judge(vm, &other) else { continue };
-        let elements = wrong_elements(&other, &seen, &name, f64::is_finite);
+        let Some(seen) = trial.verdict() else { continue };
+        let other = Subject::new(first.subject.vm, &trial.case);
+        let elements = wrong_elements(&other, seen, first.name, f64::is_finite);
         cases += elements.last().map_or(0, |wrong| keep(&mut suspects, wrong));
     }
     let told = suspects.into_iter().find(|suspect| !suspect.neutral);
@@ -240,17 +261,17 @@ fn wrong_part(
 }
 
 /// The wrong elements of an output of which `tells` holds, the one that the report shows first, and then far from each other.
-fn wrong_elements<'a>(
-    case: &'a Case,
+fn wrong_elements<'s, 'a>(
+    subject: &'s Subject<'a>,
     verdict: &TestVerdict,
-    name: &'a str,
+    name: &'s str,
     tells: fn(f64) -> bool,
-) -> Vec<Wrong<'a>> {
+) -> Vec<Wrong<'s, 'a>> {
     let Some(diff) = verdict.diffs.iter().find(|diff| diff.tensor.name == name) else {
         return Vec::new();
     };
     let Some(tensor) =
-        case.tensors.iter().position(|t| t.wanted().is_some_and(|(t, _)| t.name == name))
+        subject.case.tensors.iter().position(|t| t.wanted().is_some_and(|(t, _)| t.name == name))
     else {
         return Vec::new();
     };
@@ -259,7 +280,7 @@ fn wrong_elements<'a>(
     let rest = diff.mismatches.iter().rev().filter(|m| m.flat != first.flat);
     let all = std::iter::once(&first).chain(rest).filter(|m| m.got.is_some_and(tells));
     let of = |(n, m): (usize, &Mismatch)| Wrong {
-        case,
+        subject,
         name,
         place: Place { tensor, flat: m.flat },
         got: m.got.unwrap_or(f64::NAN),
@@ -268,22 +289,9 @@ fn wrong_elements<'a>(
     all.enumerate().map(of).collect()
 }
 
-fn follow<'a>(vm: &'a VmBackend, effort: Effort, wrong: &'a Wrong<'_>) -> Option<Followed<'a>> {
-    if let Some(followed) = vm.follow(wrong.case, Effort::QUICK, None).ok()? {
-        return Some(followed);
-    }
-    // What another launch computed is known only where all of its blocks were followed.
-    if wrong.case.launches.len() > 1
-        && let Some(followed) = vm.follow(wrong.case, effort, None).ok()?
-    {
-        return Some(followed);
-    }
-    vm.follow(wrong.case, effort, Some(wrong.block(vm)?)).ok()?
-}
-
 /// The parts that explain an element, those first that others are computed from; `None` if its values could not be followed.
-fn suspects(vm: &VmBackend, wrong: &Wrong<'_>, closed: bool) -> Option<Vec<Suspect>> {
-    let Wrong { case, name, place, got, .. } = *wrong;
+fn suspects(wrong: &Wrong<'_, '_>, closed: bool) -> Option<Vec<Suspect>> {
+    let Wrong { subject: &Subject { case, .. }, name, place, got, .. } = *wrong;
     let formula = formula(case, name, closed)?;
     let expected = case.expected(name)?.get(place.flat)?;
     // Where rounding hides much of the error, any value might be as good.
@@ -297,7 +305,7 @@ fn suspects(vm: &VmBackend, wrong: &Wrong<'_>, closed: bool) -> Option<Vec<Suspe
     if all.is_empty() {
         return None;
     }
-    let followed = follow(vm, Effort::QUICK, wrong)?;
+    let followed = wrong.follow(Effort::QUICK)?;
     // What is exact for a kernel is not so for the parts of the formula in f64.
     let slack = expected.bound.max(1e-6 * expected.value.abs());
     let is_right = |value: f64| (value - expected.value).abs() <= slack;

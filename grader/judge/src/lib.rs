@@ -22,4 +22,5 @@ pub mod grade;
 mod intermediate;
 pub mod judgement;
 pub mod other_cases;
+mod trials;
 pub mod verdict;

@@ -11,7 +11,7 @@ use puzzle::case::{Case, Role};
 use puzzle::tensor::{DType, size_of};
 
 /// How much work following the values may be.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
     /// How many different values are remembered.
     pub nodes: usize,

@@ -1,0 +1,69 @@
+//! Further cases on which a suspicion is tried. Whoever looks for a cause looks at the same ones, so each runs once at most.
+
+use crate::grade;
+use crate::other_cases::OtherCases;
+use crate::verdict::TestVerdict;
+use device::backend::{Backend, Run};
+use puzzle::case::Case;
+use std::borrow::Cow;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// The trials of one suspicion: the cases like `case` whose `tensor` is computed by the same kernels.
+pub(crate) struct Trials<'a, 's> {
+    backend: &'a dyn Backend,
+    others: &'a OtherCases<'s>,
+    case: &'a Case,
+    tensor: &'a str,
+    /// By their position. Of a case that is too large to be kept, its run is not kept either.
+    kept: RefCell<BTreeMap<usize, Rc<Trial<'a>>>>,
+}
+
+/// A case and what comes of it, once somebody asks.
+pub(crate) struct Trial<'a> {
+    pub case: Cow<'a, Case>,
+    backend: &'a dyn Backend,
+    run: OnceCell<Option<Run>>,
+    verdict: OnceCell<Option<TestVerdict>>,
+}
+
+impl<'a, 's> Trials<'a, 's> {
+    pub fn new(
+        backend: &'a dyn Backend,
+        others: &'a OtherCases<'s>,
+        case: &'a Case,
+        tensor: &'a str,
+    ) -> Self {
+        Self { backend, others, case, tensor, kept: RefCell::default() }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Rc<Trial<'a>>> {
+        let like = self.others.like(self.case, self.tensor).enumerate();
+        like.map(|(nth, case)| {
+            let is_kept = matches!(case, Cow::Borrowed(_));
+            let trial = || {
+                let (run, verdict) = (OnceCell::new(), OnceCell::new());
+                Rc::new(Trial { case, backend: self.backend, run, verdict })
+            };
+            if is_kept {
+                Rc::clone(self.kept.borrow_mut().entry(nth).or_insert_with(trial))
+            } else {
+                trial()
+            }
+        })
+    }
+}
+
+impl Trial<'_> {
+    /// What the program leaves; `None` if it cannot run the case.
+    pub fn run(&self) -> Option<&Run> {
+        self.run.get_or_init(|| self.backend.run(&self.case).ok()).as_ref()
+    }
+
+    /// The verdict on the run; `None` if the case cannot run.
+    pub fn verdict(&self) -> Option<&TestVerdict> {
+        let judge = || grade::judge_run(self.backend, &self.case, self.run()?).ok();
+        self.verdict.get_or_init(judge).as_ref()
+    }
+}
