@@ -2,8 +2,11 @@
 //! and none that adds up or multiplies in sixteen bits.
 
 use crate::mini::Bench;
+use judge::grade::Detail;
+use judge::verdict::TestVerdict;
 use puzzle::case::{Case, CaseTensor, Role};
 use puzzle::tensor::{decode, encode};
+use std::ops::Range;
 
 /// One thread for each row, `y[r] = sum[k] a[r,k] * b[r,k]`, in several ways for each type of element and result.
 const KERNELS: &str = r#"
@@ -94,6 +97,11 @@ fn inputs(case: &Case) -> impl Iterator<Item = (&CaseTensor, &[f64])> {
     })
 }
 
+/// What passes and what does not, without following the values of every wrong result.
+fn brief(bench: &Bench, spec: &str, seeds: Range<u64>) -> Vec<(Case, TestVerdict)> {
+    bench.judge_with(Detail::Brief, spec, seeds)
+}
+
 #[test]
 fn a_float_accumulator_always_passes_and_one_of_sixteen_bits_never() {
     let bench = Bench::new(KERNELS);
@@ -101,7 +109,8 @@ fn a_float_accumulator_always_passes_and_one_of_sixteen_bits_never() {
         for (k, seeds) in [(40, 0..8), (700, 0..2)] {
             for kernel in RIGHT {
                 for data in ["\"normal\"", "\"integers\""] {
-                    for (case, verdict) in bench.judge(&spec(kernel, types, k, data), seeds.clone())
+                    for (case, verdict) in
+                        brief(&bench, &spec(kernel, types, k, data), seeds.clone())
                     {
                         assert!(verdict.passed(), "{kernel} {types:?} {data}, seed {}", case.seed);
                     }
@@ -109,7 +118,7 @@ fn a_float_accumulator_always_passes_and_one_of_sixteen_bits_never() {
             }
             for kernel in WRONG {
                 for (case, verdict) in
-                    bench.judge(&spec(kernel, types, k, "\"normal\""), seeds.clone())
+                    brief(&bench, &spec(kernel, types, k, "\"normal\""), seeds.clone())
                 {
                     assert!(!verdict.passed(), "{kernel} {types:?}, {k} terms, seed {}", case.seed);
                 }
@@ -125,7 +134,7 @@ fn integers_show_an_accumulator_of_sixteen_bits_once_partial_sums_pass_2048() {
     let data = r#"{ kind = "integers", min = 1, max = 3 }"#;
     for types in [("f16", "f32"), ("bf16", "f32")] {
         for (kernel, right) in [("forwards", true), ("sum16", false), ("stored16", false)] {
-            for (case, verdict) in bench.judge(&spec(kernel, types, 1200, data), 0..6) {
+            for (case, verdict) in brief(&bench, &spec(kernel, types, 1200, data), 0..6) {
                 assert_eq!(verdict.passed(), right, "{kernel} {types:?}, seed {}", case.seed);
                 let right = case.tensors.iter().filter_map(CaseTensor::wanted);
                 assert!(right.flat_map(|(_, values)| values).all(|value| value.bound == 0.0));

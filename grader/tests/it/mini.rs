@@ -6,6 +6,7 @@ use puzzle::case::Case;
 use puzzle::oracle;
 use puzzle::spec::Spec;
 use puzzle::workbook::Workbook;
+use std::ops::Range;
 use std::path::Path;
 use tempfile::TempDir;
 use toolchain::Toolchain;
@@ -30,7 +31,17 @@ impl Bench {
     }
 
     /// The case of the spec's first test, and what became of it, for each seed.
-    pub fn judge(&self, spec: &str, seeds: std::ops::Range<u64>) -> Vec<(Case, TestVerdict)> {
+    pub fn judge(&self, spec: &str, seeds: Range<u64>) -> Vec<(Case, TestVerdict)> {
+        self.judge_with(Detail::Full, spec, seeds)
+    }
+
+    /// As [`Self::judge`], in as much detail as is needed.
+    pub fn judge_with(
+        &self,
+        detail: Detail,
+        spec: &str,
+        seeds: Range<u64>,
+    ) -> Vec<(Case, TestVerdict)> {
         let spec = Spec::parse(spec, Path::new("mini.toml"));
         let spec = spec.unwrap_or_else(|f| panic!("{}", f.render(false)));
         let file = self.folder.path().join("kernels.cu");
@@ -40,7 +51,7 @@ impl Bench {
         let judge = |seed| {
             let case = oracle::build_case(&spec, &spec.tests[0], seed);
             let case = case.unwrap_or_else(|f| panic!("{}", f.render(false)));
-            let (_, verdict) = grade::judge_case(&machine, &program, &case, Detail::Full).unwrap();
+            let (_, verdict) = grade::judge_case(&machine, &program, &case, detail).unwrap();
             (case, verdict)
         };
         seeds.map(judge).collect()
