@@ -219,26 +219,3 @@ impl SizedFormula {
 fn given(value: f64) -> Approx {
     Approx { value, bound: 0.0, magnitude: value.abs(), terms: 1 }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use crate::{Cost, Dims, Formula, TensorType};
-
-    #[test]
-    fn cost_counts_loops_and_intermediate_results_of_what_is_needed() {
-        let types = [("x", "f32[N, K]"), ("w", "f32[K]"), ("y", "f32[N]"), ("z", "f32[N]")];
-        let types: BTreeMap<String, TensorType> = types
-            .iter()
-            .map(|(name, text)| ((*name).to_owned(), TensorType::parse(text).unwrap()))
-            .collect();
-        let text = "y[i] = sum[k] x[i,k] * w[k]; z[i] = y[i] * (sum[k] x[i,k])";
-        let formula = Formula::parse(text, &types).unwrap();
-        let dims = Dims::from([("N".to_owned(), 5), ("K".to_owned(), 7)]);
-        let sized = formula.at(&dims).unwrap();
-        assert_eq!(sized.cost(&["y"]), Cost { steps: 35, elements: 5 });
-        assert_eq!(sized.cost(&["z"]), Cost { steps: 35 + 35 + 5, elements: 5 + 5 + 5 });
-        assert_eq!(sized.cost(&["x", "nothing"]), Cost { steps: 0, elements: 0 });
-    }
-}

@@ -135,6 +135,23 @@ pub fn compare(variants: &[Variant], seen: &Observation) -> Vec<Fit> {
 }
 
 impl Observation<'_> {
+    /// Each element of the correct formula as variants of it are computed, and how far that of a kernel in f32 may be from it. For
+    /// this crate's tests, which would take the whole crate with them if they stood beside the machine.
+    #[doc(hidden)]
+    pub fn correct_as_variants_are(&self) -> Option<Vec<(f64, f64)>> {
+        let model = self.model()?;
+        let machine = Machine::new(&model, &self.dims(), self.known)?;
+        machine.budget.set(WHOLE);
+        let part = model.parts.last()?;
+        let same = machine.replaced_part(part.target, &part.body)?;
+        let mut all = Vec::new();
+        machine.elements(&[&same], 0..machine.len(part.target), |_, value| {
+            all.push((value.value, value.error));
+            true
+        })?;
+        Some(all)
+    }
+
     fn model(&self) -> Option<Model> {
         Model::new(self.formula.program(), self.tensor, &|name| self.known.contains_key(name))
     }

@@ -333,3 +333,45 @@ fn only_what_changes_is_named() {
     let says = number.explain("y");
     assert!(says.iter().any(|s| s.contains("the constant -1 is 0")), "{says:?}");
 }
+
+const LAYERS: &str = "mean[r] = (sum[j] x[r,j]) / index(H)
+    rstd[r] = rsqrt((sum[j] (x[r,j] - mean[r]) * (x[r,j] - mean[r])) / index(H) + 0.01)
+    y[r,o] = (max[j] x[r,j]) + sum[j] (x[r,j] - mean[r]) * rstd[r] * gamma[j] * w[o,j]
+    z[h] = sum[o,r] max(image[h+o], 0) * y[r,o] * select(image[h+o] < 0.1, 2, 3)
+    loss = sum[h] log(1 + exp(z[h])) * tanh(z[h])";
+
+#[test]
+fn without_a_slip_they_agree_with_the_oracle() {
+    let types = [
+        ("x", "f32[R, H]"),
+        ("w", "f32[O, H]"),
+        ("gamma", "f32[H]"),
+        ("mean", "f32[R]"),
+        ("rstd", "f32[R]"),
+        ("y", "f32[R, O]"),
+        ("image", "f32[H + O - 1]"),
+        ("z", "f32[H]"),
+        ("loss", "f32[]"),
+    ];
+    let sizes = [("R", 2), ("H", 5), ("O", 3)];
+    let Puzzle { correct, known, .. } = puzzle(&types, &sizes, LAYERS, LAYERS, true);
+    for name in ["loss", "y", "grad(x)", "grad(w)", "grad(gamma)", "grad(image)"] {
+        let expected = correct.evaluate(&known, &[name]).unwrap().remove(name).unwrap();
+        let seen = Observation {
+            formula: &correct,
+            known: &known,
+            tensor: name,
+            got: &[],
+            expected: &expected,
+            constants: &[],
+        };
+        let got = seen.correct_as_variants_are().unwrap();
+        assert_eq!(got.len(), expected.len(), "{name}");
+        for (flat, ((value, error), right)) in got.into_iter().zip(&expected).enumerate() {
+            let off = (value - right.value).abs();
+            assert!(off <= 1e-9 * (1.0 + off), "{name}[{flat}]: {value} and {}", right.value);
+            // The oracle's analysis is finer, but not by orders of magnitude.
+            assert!(error <= 10.0 * right.bound + 1e-6, "{name}[{flat}]: {error:e}, {right:?}");
+        }
+    }
+}
