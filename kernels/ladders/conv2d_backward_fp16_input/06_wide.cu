@@ -6,53 +6,8 @@
 // Alone, one at a time for each of two warpgroups, products of 256 columns reach 84 % of the peak here, of 128 columns 75 %; step 5 has two
 // in a row.
 
-#include <cuda_fp16.h>
+#include "instructions.cuh"
 
-__device__ inline unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
-// Brings 16 bytes past the registers, or zeros.
-__device__ inline void copy16(unsigned to, const half* from, bool inside)
-{
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(inside ? 16 : 0) : "memory");
-}
-// Barrier objects in shared memory.
-__device__ inline void set_up(unsigned barrier, int arrivals)
-{
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
-}
-__device__ inline void arrive(unsigned barrier)
-{
-    asm volatile("{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [%0]; }" ::"r"(barrier) : "memory");
-}
-__device__ inline void wait(unsigned barrier, unsigned parity)
-{
-    asm volatile("{ .reg .pred done;\n\t"
-                 "again: mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n\t"
-                 "@!done bra again; }" ::"r"(barrier), "r"(parity) : "memory");
-}
-// Arrives as soon as all copies of this thread so far have come.
-__device__ inline void arrive_when_copied(unsigned barrier)
-{
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
-}
-// What was copied past the registers is visible to wgmma only behind this fence.
-__device__ inline void before_reading_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-// Where 16 bytes of a row of 128 lie: rows exchange their pieces, so that eight rows of one piece lie in different banks.
-__device__ inline unsigned place(int row, int piece) { return row * 128 + ((piece ^ (row & 7)) << 4); }
-// The products of a warpgroup, four warps: they are started, ended as a group, and waited for.
-__device__ inline void before_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ inline void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int GROUPS>
-__device__ inline void wait_for_products()
-{
-    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(GROUPS) : "memory");
-}
-// A factor in shared memory: rows of 128 bytes, whose pieces are exchanged as place() does. `stride` is the distance between
-// groups of eight rows. In a factor that is stored transposed, `leading` is the distance between columns 0 to 63 and the next 64.
-__device__ inline unsigned long long factor(unsigned at, int leading, int stride)
-{
-    return (at & 0x3FFFFull) >> 4 | (unsigned long long)(leading >> 4) << 16 | (unsigned long long)(stride >> 4) << 32 | 1ull << 62;
-}
-#define EIGHT(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
 __device__ inline void multiply(float (&d)[128], unsigned long long a, unsigned long long b, bool add)
 {
     asm volatile("{ .reg .pred add; setp.ne.b32 add, %130, 0;\n\t"
@@ -88,18 +43,6 @@ __device__ inline unsigned rounded(float x, float y)
 {
     half2 both = __floats2half2_rn(x, y);
     return *(unsigned*)&both;
-}
-// Four lanes hold a word of each of four pieces of 16 bytes; afterwards lane i holds piece i.
-__device__ inline uint4 exchange(unsigned a, unsigned b, unsigned c, unsigned d)
-{
-    bool odd = threadIdx.x & 1, high = threadIdx.x & 2;
-    unsigned x = __shfl_xor_sync(0xffffffff, odd ? a : b, 1), y = __shfl_xor_sync(0xffffffff, odd ? c : d, 1);
-    if (odd) a = x, c = y;
-    else b = x, d = y;
-    x = __shfl_xor_sync(0xffffffff, high ? a : c, 2), y = __shfl_xor_sync(0xffffffff, high ? b : d, 2);
-    if (high) a = x, b = y;
-    else c = x, d = y;
-    return make_uint4(a, b, c, d);
 }
 // Transposes 8x8 halves of a warp, a word for each lane.
 __device__ inline unsigned transposed(unsigned x)

@@ -9,82 +9,8 @@
 // by cp.async with indices of 64 bits took 79.0 us. For 64 to 64 channels, half of the additions go by way of shared memory (22.1 us;
 // before, 26.3). Half as many blocks: 102.7 and 29.6 us.
 
-#include <cuda_fp16.h>
+#include "instructions.cuh"
 
-__device__ inline unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
-// Barrier objects in shared memory.
-__device__ inline void set_up(unsigned barrier, int arrivals)
-{
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
-}
-__device__ inline void arrive(unsigned barrier)
-{
-    asm volatile("{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [%0]; }" ::"r"(barrier) : "memory");
-}
-__device__ inline void wait(unsigned barrier, unsigned parity)
-{
-    asm volatile("{ .reg .pred done;\n\t"
-                 "again: mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n\t"
-                 "@!done bra again; }" ::"r"(barrier), "r"(parity) : "memory");
-}
-// One thread announces the bytes that will come.
-__device__ inline void arrive_expecting(unsigned barrier, unsigned bytes)
-{
-    asm volatile("{ .reg .b64 t; mbarrier.arrive.expect_tx.shared.b64 t, [%0], %1; }" ::"r"(barrier), "r"(bytes) : "memory");
-}
-// The copy engine brings a box of a tensor, with zeros outside of it, exchanges the pieces of its rows, and tells the barrier.
-__device__ inline void copy_box(unsigned to, const void* map, unsigned barrier, int x, int y)
-{
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];"
-                 ::"r"(to), "l"(map), "r"(barrier), "r"(x), "r"(y) : "memory");
-}
-__device__ inline void copy_box(unsigned to, const void* map, unsigned barrier, int x, int y, int z, int w)
-{
-    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];"
-                 ::"r"(to), "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
-}
-
-#define REPLACE(field, type, value, ...) \
-    asm volatile("tensormap.replace.tile." field ".shared::cta.b1024." type " [%0], " value ";" ::"r"(map), ##__VA_ARGS__ : "memory")
-// One axis of a map after the other; `stride` is the bytes from an element of this axis to the next.
-template <int AXIS, int RANK>
-__device__ inline void describe_axes(unsigned map, const int (&size)[RANK], const int (&box)[RANK], long long stride)
-{
-    if constexpr (AXIS < RANK) {
-        if constexpr (AXIS > 0) REPLACE("global_stride", "b64", "%1, %2", "n"(AXIS - 1), "l"(stride));
-        REPLACE("global_dim", "b32", "%1, %2", "n"(AXIS), "r"(size[AXIS]));
-        REPLACE("box_dim", "b32", "%1, %2", "n"(AXIS), "r"(box[AXIS]));
-        REPLACE("element_stride", "b32", "%1, %2", "n"(AXIS), "r"(1));
-        describe_axes<AXIS + 1>(map, size, box, stride * size[AXIS]);
-    }
-}
-// Makes a map, zeros so far, of a tensor of halves: its sizes and those of a box, the innermost first.
-template <int RANK>
-__device__ inline void describe(unsigned map, const void* tensor, const int (&size)[RANK], const int (&box)[RANK])
-{
-    REPLACE("global_address", "b64", "%1", "l"(tensor));
-    REPLACE("rank", "b32", "%1", "r"(RANK - 1));
-    describe_axes<0>(map, size, box, 2);
-    REPLACE("elemtype", "b32", "6");          // f16
-    REPLACE("interleave_layout", "b32", "0"); // none
-    REPLACE("swizzle_mode", "b32", "3");      // rows of 128 bytes
-    REPLACE("fill_mode", "b32", "0");         // zeros
-}
-// The products of a warpgroup, four warps: they are started, ended as a group, and waited for.
-__device__ inline void before_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ inline void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int GROUPS>
-__device__ inline void wait_for_products()
-{
-    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(GROUPS) : "memory");
-}
-// A factor in shared memory: rows of 128 bytes, whose pieces are exchanged as place() does. `stride` is the distance between
-// groups of eight rows. In a factor that is stored transposed, `leading` is the distance between columns 0 to 63 and the next 64.
-__device__ inline unsigned long long factor(unsigned at, int leading, int stride)
-{
-    return (at & 0x3FFFFull) >> 4 | (unsigned long long)(leading >> 4) << 16 | (unsigned long long)(stride >> 4) << 32 | 1ull << 62;
-}
-#define EIGHT(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
 // Adds 64 filters by three times 64 channels: both factors are stored transposed, and the taps of a row are a pixel apart.
 __device__ inline void multiply(float (&d)[96], unsigned long long a, unsigned long long b)
 {

@@ -10,71 +10,11 @@
 // `finish` added to the same sums atomically, these took 75 and 55 us; now 38, and 41 with 8 for `add_shares`.
 // An infinity becomes NaN, as in step 3, and so does what rounds to one, from 3.39e38 on.
 
+#include "instructions.cuh"
 #include "rows.cuh"
 #include <cuda_bf16.h>
 typedef __nv_bfloat16 bf16;
 
-__device__ inline unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
-// Barrier objects in shared memory.
-__device__ inline void set_up(unsigned barrier, int arrivals)
-{
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
-}
-__device__ inline void arrive(unsigned barrier)
-{
-    asm volatile("{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [%0]; }" ::"r"(barrier) : "memory");
-}
-__device__ inline void wait(unsigned barrier, unsigned parity)
-{
-    asm volatile("{ .reg .pred done;\n\t"
-                 "again: mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n\t"
-                 "@!done bra again; }" ::"r"(barrier), "r"(parity) : "memory");
-}
-// One thread announces the bytes that will come.
-__device__ inline void arrive_expecting(unsigned barrier, unsigned bytes)
-{
-    asm volatile("{ .reg .b64 t; mbarrier.arrive.expect_tx.shared.b64 t, [%0], %1; }" ::"r"(barrier), "r"(bytes) : "memory");
-}
-// The copy engine brings a box of a matrix, exchanges the pieces of its rows, and tells the barrier.
-__device__ inline void copy_box(unsigned to, const void* map, unsigned barrier, int x, int y)
-{
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];"
-                 ::"r"(to), "l"(map), "r"(barrier), "r"(x), "r"(y) : "memory");
-}
-#define REPLACE(field, type, value, ...) \
-    asm volatile("tensormap.replace.tile." field ".shared::cta.b1024." type " [%0], " value ";" ::"r"(map), ##__VA_ARGS__ : "memory")
-// Makes a map, zeros so far, of a matrix: boxes of 64 columns and `box` rows.
-__device__ inline void describe(unsigned map, const void* matrix, int rows, int columns, int box)
-{
-    REPLACE("global_address", "b64", "%1", "l"(matrix));
-    REPLACE("rank", "b32", "1"); // less one
-    REPLACE("global_dim", "b32", "0, %1", "r"(columns));
-    REPLACE("global_dim", "b32", "1, %1", "r"(rows));
-    REPLACE("box_dim", "b32", "0, 64");
-    REPLACE("box_dim", "b32", "1, %1", "r"(box));
-    REPLACE("element_stride", "b32", "0, 1");
-    REPLACE("element_stride", "b32", "1, 1");
-    REPLACE("global_stride", "b64", "0, %1", "l"(2ll * columns));
-    REPLACE("elemtype", "b32", "10");         // bf16
-    REPLACE("interleave_layout", "b32", "0"); // none
-    REPLACE("swizzle_mode", "b32", "3");      // rows of 128 bytes
-    REPLACE("fill_mode", "b32", "0");         // zeros
-}
-// The products of a warpgroup, four warps: they are started, ended as a group, and waited for.
-__device__ inline void before_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ inline void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int GROUPS>
-__device__ inline void wait_for_products()
-{
-    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(GROUPS) : "memory");
-}
-// A factor in shared memory: rows of 128 bytes in groups of eight. In a factor that is stored transposed, columns 0 to 63 and the next 64
-// are 8 KB apart.
-__device__ inline unsigned long long factor(unsigned at)
-{
-    return (at & 0x3FFFFull) >> 4 | 512ull << 16 | 64ull << 32 | 1ull << 62;
-}
-#define EIGHT(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
 template <bool A_LONG, bool B_LONG>
 __device__ inline void multiply(float (&d)[64], unsigned long long a, unsigned long long b, bool add)
 {

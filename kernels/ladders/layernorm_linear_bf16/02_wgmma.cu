@@ -8,31 +8,15 @@
 // and 180; cuBLAS 198, 173 and 167), and atomic additions of 792 blocks made `finish` take 104 (now 42). Without clusters 651 us, a second
 // warpgroup that starts one step later 650 or two 656, streaming stores 651: no difference, as quartiles are up to 27 us apart.
 
+#include "instructions.cuh"
 #include <cuda_bf16.h>
 typedef __nv_bfloat16 bf16;
 
-__device__ inline unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
-// Barrier objects in shared memory.
-__device__ inline void set_up(unsigned barrier, int arrivals)
-{
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
-}
 // Arrives at the barrier of a block of the cluster.
 __device__ inline void arrive(unsigned barrier, int block)
 {
     asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1;\n\t"
                  "mbarrier.arrive.shared::cluster.b64 _, [there]; }" ::"r"(barrier), "r"(block) : "memory");
-}
-__device__ inline void wait(unsigned barrier, unsigned parity)
-{
-    asm volatile("{ .reg .pred done;\n\t"
-                 "again: mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n\t"
-                 "@!done bra again; }" ::"r"(barrier), "r"(parity) : "memory");
-}
-// One thread announces the bytes that will come.
-__device__ inline void arrive_expecting(unsigned barrier, unsigned bytes)
-{
-    asm volatile("{ .reg .b64 t; mbarrier.arrive.expect_tx.shared.b64 t, [%0], %1; }" ::"r"(barrier), "r"(bytes) : "memory");
 }
 __device__ inline void wait_for_cluster()
 {
@@ -50,40 +34,6 @@ __device__ inline void copy_box(unsigned to, const void* map, unsigned barrier, 
         asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];"
                      ::"r"(to), "l"(map), "r"(barrier), "r"(x), "r"(y) : "memory");
 }
-#define REPLACE(field, type, value, ...) \
-    asm volatile("tensormap.replace.tile." field ".shared::cta.b1024." type " [%0], " value ";" ::"r"(map), ##__VA_ARGS__ : "memory")
-// Makes a map, zeros so far, of a matrix: boxes of 64 columns and `box` rows.
-__device__ inline void describe(unsigned map, const void* matrix, int rows, int columns, int box)
-{
-    REPLACE("global_address", "b64", "%1", "l"(matrix));
-    REPLACE("rank", "b32", "1"); // less one
-    REPLACE("global_dim", "b32", "0, %1", "r"(columns));
-    REPLACE("global_dim", "b32", "1, %1", "r"(rows));
-    REPLACE("box_dim", "b32", "0, 64");
-    REPLACE("box_dim", "b32", "1, %1", "r"(box));
-    REPLACE("element_stride", "b32", "0, 1");
-    REPLACE("element_stride", "b32", "1, 1");
-    REPLACE("global_stride", "b64", "0, %1", "l"(2ll * columns));
-    REPLACE("elemtype", "b32", "10");         // bf16
-    REPLACE("interleave_layout", "b32", "0"); // none
-    REPLACE("swizzle_mode", "b32", "3");      // rows of 128 bytes
-    REPLACE("fill_mode", "b32", "0");         // zeros
-}
-// The products of a warpgroup, four warps: they are started, ended as a group, and waited for.
-__device__ inline void before_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ inline void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int GROUPS>
-__device__ inline void wait_for_products()
-{
-    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(GROUPS) : "memory");
-}
-// A factor in shared memory: rows of 128 bytes in groups of eight. In a factor that is stored transposed, columns 0 to 63 and the next 64
-// are 8 KB apart.
-__device__ inline unsigned long long factor(unsigned at)
-{
-    return (at & 0x3FFFFull) >> 4 | 512ull << 16 | 64ull << 32 | 1ull << 62;
-}
-#define EIGHT(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
 template <bool A_LONG, bool B_LONG>
 __device__ inline void multiply(float (&d)[128], unsigned long long a, unsigned long long b, bool add)
 {
@@ -106,18 +56,6 @@ __device__ inline unsigned rounded(float x, float y)
 {
     __nv_bfloat162 both = __floats2bfloat162_rn(x, y);
     return *(unsigned*)&both;
-}
-// Four lanes hold a word of each of four pieces of 16 bytes; afterwards lane i holds piece i.
-__device__ inline uint4 exchange(unsigned a, unsigned b, unsigned c, unsigned d)
-{
-    bool odd = threadIdx.x & 1, high = threadIdx.x & 2;
-    unsigned x = __shfl_xor_sync(0xffffffff, odd ? a : b, 1), y = __shfl_xor_sync(0xffffffff, odd ? c : d, 1);
-    if (odd) a = x, c = y;
-    else b = x, d = y;
-    x = __shfl_xor_sync(0xffffffff, high ? a : c, 2), y = __shfl_xor_sync(0xffffffff, high ? b : d, 2);
-    if (high) a = x, b = y;
-    else c = x, d = y;
-    return make_uint4(a, b, c, d);
 }
 
 const int M = 128, N = 256, DEPTH = 64, STAGES = 4; // of a tile and a step of the sum
