@@ -1,5 +1,6 @@
 //! How many elements of an output are wrong, and a table of the first few.
 
+use super::explain::should_be;
 use super::number::{count, list, number, pair, signed};
 use super::style::{Style, Tone};
 use judge::verdict::{Mismatch, TensorDiff};
@@ -93,9 +94,19 @@ fn row(diff: &TensorDiff, m: &Mismatch, exact: bool) -> [String; 5] {
 
 /// The wrong outputs that are not shown in full.
 pub(super) fn others(diffs: &[TensorDiff]) -> Option<String> {
-    let names: Vec<String> = diffs.iter().map(headline).collect();
-    (!names.is_empty())
-        .then(|| format!("{} wrong too: {}", count(names.len(), "output"), names.join("; ")))
+    let texts: Vec<String> = diffs.iter().map(other).collect();
+    (!texts.is_empty())
+        .then(|| format!("{} wrong too: {}", count(texts.len(), "output"), texts.join("; ")))
+}
+
+/// Of a single number, such as a flag, its values tell what is wrong.
+fn other(diff: &TensorDiff) -> String {
+    match &diff.mismatches[..] {
+        [m] if diff.tensor.len() == 1 => {
+            should_be(&diff.tensor.element_name(m.flat), m.expected, m.got)
+        }
+        _ => headline(diff),
+    }
 }
 
 #[cfg(test)]
@@ -121,6 +132,16 @@ mod tests {
             "t []: its only element is wrong (1 NaN)"
         );
         assert_eq!(in_short(&diff(&[2], &[Deviation::Unwritten])), "t: 1 of 2 never written");
+    }
+
+    #[test]
+    fn a_single_number_that_is_wrong_too_is_shown() {
+        let text =
+            others(&[diff(&[1], &[Deviation::Off(1.0)]), diff(&[], &[Deviation::Unwritten])]);
+        assert_eq!(
+            text.unwrap(),
+            "2 outputs wrong too: t[0] should be 1; the kernel made it 2; t[] should be 1; the kernel never wrote it"
+        );
     }
 
     #[test]

@@ -42,13 +42,20 @@ pub fn page(subject: Subject, explanation: &Explanation, style: Style) -> String
     lines.join("\n") + "\n"
 }
 
+/// `x[0] should be 3; the kernel made it 4`.
+pub(super) fn should_be(element: &str, expected: f64, got: Option<f64>) -> String {
+    match got {
+        None => format!("{element} should be {}; the kernel never wrote it", number(expected)),
+        Some(got) => {
+            let (should, is) = pair(expected, got);
+            format!("{element} should be {should}; the kernel made it {is}")
+        }
+    }
+}
+
 fn element_lines(subject: Subject, explanation: &Explanation, style: Style) -> Vec<String> {
     let element = explanation.tensor.element_name(explanation.flat);
     let values = match explanation.got {
-        None => format!(
-            "{element} should be {}; the kernel never wrote it",
-            number(explanation.expected)
-        ),
         Some(got) if explanation.correct => {
             let chance = explanation.terms.as_ref().is_some_and(|terms| !terms.equal());
             let how = if chance {
@@ -58,10 +65,7 @@ fn element_lines(subject: Subject, explanation: &Explanation, style: Style) -> V
             };
             format!("{element} is {}, {how}", number(got))
         }
-        Some(got) => {
-            let (should, is) = pair(explanation.expected, got);
-            format!("{element} should be {should}; the kernel made it {is}")
-        }
+        got => should_be(&element, explanation.expected, got),
     };
     let Some(terms) = &explanation.terms else {
         let why = if explanation.got.is_some() {

@@ -167,6 +167,16 @@ fn brackets_that_stand_elsewhere_are_named() {
 }
 
 #[test]
+fn a_value_that_is_scaled_after_its_limits_is_named() {
+    let types = [("g", "f32[N]"), ("scale", "f32[]"), ("limit", "f32[]"), ("y", "f32[N]")];
+    let correct = "y[i] = max(min(g[i] / scale, limit), -limit)";
+    let wrong = "y[i] = max(min(g[i], limit), -limit) / scale";
+    let says = puzzle(&types, &[("N", 40)], correct, wrong, false).explain("y");
+    let wanted = "`max(min(g[i], limit), -limit)` is divided by `scale`, not `g[i]` alone";
+    assert!(says.iter().any(|says| says.contains(wanted)), "{says:?}");
+}
+
+#[test]
 fn parts_and_indices_in_each_others_place_are_named() {
     let swapped = "dx[r,j] = rstd[r] * (dy[r,j] * gamma[j] \
         - (sum[k] dy[r,k] * gamma[k] * (x[r,k] - mean[r]) * rstd[r]) / index(H) \

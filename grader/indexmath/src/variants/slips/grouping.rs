@@ -10,6 +10,7 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
         Tree::Binary(op @ (Op::Add | Op::Sub), left, right) => wider(place, *op, left, right),
         Tree::Call(function, values) => match &values[..] {
             [argument] => outside(place, *function, argument),
+            [_, _] => scaled_later(place),
             _ => Vec::new(),
         },
         _ => Vec::new(),
@@ -114,4 +115,38 @@ fn outside(place: &Place, function: Function, argument: &Tree) -> Vec<Edit> {
     let right = of("right outside", Tree::binary(*op, call(a), (**b).clone()), a, b);
     let left = of("left outside", Tree::binary(*op, (**a).clone(), call(b)), b, a);
     vec![right, left]
+}
+
+/// `max(a / c, b)` as `max(a, b) / c`, also through several maxima and minima.
+fn scaled_later(place: &Place) -> Vec<Edit> {
+    let text = |tree: &Tree| place.model.text(tree);
+    let edits = unscaled(place.tree).into_iter().enumerate().map(|(nth, (op, limited, a, by))| {
+        let how = if op == Op::Mul { "multiplied" } else { "divided" };
+        let says = format!("{} is {how} by {}, not {} alone", text(&limited), text(by), text(a));
+        Edit::new(format!("later {nth}"), 2, Tree::binary(op, limited, by.clone()), says)
+    });
+    edits.collect()
+}
+
+/// A maximum or minimum in which one scaled value is not, with the operation, the value and the scale.
+fn unscaled(tree: &Tree) -> Vec<(Op, Tree, &Tree, &Tree)> {
+    let Tree::Call(function @ (Function::Max | Function::Min), values) = tree else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for (at, value) in values.iter().enumerate() {
+        let inside = match value {
+            Tree::Binary(Op::Div, a, by) => vec![(Op::Div, (**a).clone(), &**a, &**by)],
+            Tree::Binary(Op::Mul, a, b) => {
+                [(a, b), (b, a)].map(|(a, by)| (Op::Mul, (**a).clone(), &**a, &**by)).to_vec()
+            }
+            _ => unscaled(value),
+        };
+        all.extend(inside.into_iter().map(|(op, changed, a, by)| {
+            let mut values = values.clone();
+            values[at] = changed;
+            (op, Tree::Call(*function, values), a, by)
+        }));
+    }
+    all
 }
