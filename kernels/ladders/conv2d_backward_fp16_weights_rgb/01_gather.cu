@@ -1,7 +1,7 @@
 // Step 1 of 3: a thread for each weight and image.
 // What changed: the start, step 1 of the ladder of 64 channels.
 // Predicted: 113 M products as in step 1 of the input gradient, 0.2 ms.
-// Measured: no time yet; 120 bytes are moved for each byte of work (virtual machine).
+// Measured: 159.5 us; 120 bytes are moved for each byte of work (virtual machine).
 
 #include <cuda_fp16.h>
 

@@ -2,7 +2,8 @@
 // What changed: the block that begins first writes the zeros, while the gradients are on their way, and says so. The others ask only when
 // they have sums to add. Nobody waits for a block that has not begun.
 // Predicted: 1.2 us less, the first launch of step 2.
-// Measured: no time yet.
+// Measured: 11.9 us, half a microsecond more: no block adds before the zeros are said to be there, and all ask at the same time. With sums
+// added four at a time (`atomicAdd` of `float4`, sm_90) one launch wins by 0.5 us: 11.5 us, and 12.0 with two launches.
 
 #include "02_products.cu"
 
