@@ -258,7 +258,8 @@ impl Interpreter<'_> {
             "{found}: this is subscript {at} on axis {axis} of `{name}`, which has size {size}"
         );
         Error::unplaced(message).help(format!(
-            "give data in the range 0 .. {size}, or fix the subscript; to skip elements outside, write `{name}?[...]`"
+            "give data from 0 to {}, or fix the subscript; to skip elements outside, write `{name}?[...]`",
+            size - 1
         ))
     }
 }

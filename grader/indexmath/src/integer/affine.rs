@@ -88,7 +88,8 @@ impl Affine {
     }
 }
 
-/// The error of a subscript whose value is too large to be computed.
+/// The error of an integer expression whose value may be too large to be computed.
 pub(crate) fn overflow(int: &IntExpr) -> Error {
-    Error::new(int.span, "this subscript does not fit into 64 bits")
+    Error::new(int.span, "this does not fit into 64 bits at the largest values that it may have")
+        .help("cut an element before it is multiplied or shifted: `(key[i] & 0xffff) * 31`")
 }

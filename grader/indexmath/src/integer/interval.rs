@@ -66,7 +66,7 @@ impl Interval {
                     _ => {}
                 }
                 // The other operations are monotonic in each operand where the divisor keeps its sign.
-                let corner = |x, y| apply(*op, x, y).map_err(|e| e.at(int.span, right.span));
+                let corner = |x, y| apply(*op, x, y).map_err(|_| overflow(int));
                 Ok(Self::hull([
                     corner(a.low, b.low)?,
                     corner(a.low, b.high)?,

@@ -209,6 +209,12 @@ impl Lowering<'_> {
                 (None, None) => None,
             };
             guards.push(LoweredGuard { slack, limited });
+            for part in guard.parts() {
+                let slack = self.subscript(&part.slack())?;
+                if matches!(slack, Subscript::Affine(_)) {
+                    guards.push(LoweredGuard { slack, limited: None });
+                }
+            }
         }
         Ok(guards)
     }

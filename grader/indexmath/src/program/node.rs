@@ -43,6 +43,24 @@ impl Guard {
         Self { left: self.left.map(f), right: self.right.map(f), strict: self.strict }
     }
 
+    /// The guards that `j < min(a, b)` consists of, `j < a` and `j < b`; none of a guard without such a limit.
+    pub(crate) fn parts(&self) -> Vec<Self> {
+        let with = |left: &IntExpr, right: &IntExpr| {
+            let part = Self { left: left.clone(), right: right.clone(), strict: self.strict };
+            let parts = part.parts();
+            if parts.is_empty() { vec![part] } else { parts }
+        };
+        match (&self.left.kind, &self.right.kind) {
+            (_, IntKind::Binary(IntOp::Min, a, b)) => {
+                [with(&self.left, a), with(&self.left, b)].concat()
+            }
+            (IntKind::Binary(IntOp::Max, a, b), _) => {
+                [with(a, &self.right), with(b, &self.right)].concat()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// An expression that is 0 or more where the guard holds, and less than 0 where it does not.
     pub(crate) fn slack(&self) -> IntExpr {
         let slack = IntExpr::binary(IntOp::Sub, self.right.clone(), self.left.clone());

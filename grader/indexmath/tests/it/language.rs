@@ -208,11 +208,11 @@ fn errors_of_names() {
     );
     assert_eq!(
         error("y[sum] = v[0]"),
-        "sum: `sum` in a size or subscript | integer expressions can use + - * / %, div, mod, ceil_div, min and max"
+        "sum: `sum` in a size or subscript | integer expressions can use + - * / %, & | ^ ~ << >>, div, mod, ceil_div, min and max"
     );
     assert_eq!(
         error("y[i] = div(v[i], 2)"),
-        "div: `div` is a reserved word here | give a tensor another name"
+        "div: `div` is a reserved word here | its result is an integer: write `index(div(...))`"
     );
 }
 
@@ -418,7 +418,7 @@ fn errors_of_bounds() {
     );
     assert_eq!(
         at("y[i] = v?[i*4611686018427387904 + i*4611686018427387904]"),
-        "i*4611686018427387904 + i*4611686018427387904: this subscript does not fit into 64 bits"
+        "i*4611686018427387904 + i*4611686018427387904: this does not fit into 64 bits at the largest values that it may have | cut an element before it is multiplied or shifted: `(key[i] & 0xffff) * 31`"
     );
 }
 

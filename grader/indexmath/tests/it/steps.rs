@@ -132,7 +132,7 @@ fn an_index_outside_is_named() {
     ]);
     assert_eq!(
         show("", &sized.evaluate(&known, &["y"]).unwrap_err()),
-        ": `idx[2]` is 4: this is subscript 4 on axis 0 of `y`, which has size 4 | give data in the range 0 .. 4, or fix the subscript; to skip elements outside, write `y?[...]`"
+        ": `idx[2]` is 4: this is subscript 4 on axis 0 of `y`, which has size 4 | give data from 0 to 3, or fix the subscript; to skip elements outside, write `y?[...]`"
     );
 }
 

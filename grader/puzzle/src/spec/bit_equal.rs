@@ -73,9 +73,14 @@ pub(crate) fn tested(launches: &[Launch], tests: &[Test]) -> Checked<()> {
     for (index, launch) in launches.iter().enumerate() {
         let mut runs = tests.iter().filter(|t| t.calls.iter().any(|call| call.launch == index));
         if launch.is_bit_equal() && !runs.any(rounds) {
-            let title = "no test shows whether this launch is bit-equal";
-            return Err(Fault::at(launch.place().clone(), title).help(
-                "sums of integers are the same in any order: give a test data = \"normal\"",
+            let fault = "no test shows whether this launch is bit-equal";
+            let mut inputs = tests.iter().flat_map(|test| &test.inputs);
+            return Err(Fault::at(launch.place().clone(), fault).help(
+                if inputs.any(|tensor| tensor.dtype.is_float()) {
+                    "sums of integers are the same in any order: give a test data = \"normal\""
+                } else {
+                    "integers are the same in any order, and compared exactly: leave `repeat` out"
+                },
             ));
         }
     }

@@ -264,5 +264,6 @@ fn actual(kernel: &KernelDecl, name: &str, written: Option<&Function<'_>>) -> St
 /// A spec's name as a C++ identifier: `grad_output` for `grad(output)`.
 fn identifier(name: &str) -> String {
     let words = name.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty());
-    words.collect::<Vec<_>>().join("_")
+    let words = words.collect::<Vec<_>>().join("_");
+    if words.starts_with(|c: char| c.is_ascii_digit()) { format!("n_{words}") } else { words }
 }

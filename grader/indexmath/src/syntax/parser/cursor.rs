@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::span::Span;
+use crate::syntax::int_expr::IntOp;
 use crate::syntax::lexer::{Token, TokenKind, lex};
 
 /// How many brackets, signs and reductions may stand inside each other: the parser recurses into each.
@@ -152,8 +153,13 @@ impl<'a> Parser<'a> {
             return Err(self.expected(what));
         };
         if RESERVED.contains(&name) {
-            return Err(Error::new(span, format!("`{name}` is a reserved word here"))
-                .help(format!("give {what} another name")));
+            let error = Error::new(span, format!("`{name}` is a reserved word here"));
+            let called = self.peek_at(1) == TokenKind::Open && IntOp::function(name).is_some();
+            return Err(if called {
+                error.help(format!("its result is an integer: write `index({name}(...))`"))
+            } else {
+                error.help(format!("give {what} another name"))
+            });
         }
         self.next();
         Ok((name.to_owned(), span))

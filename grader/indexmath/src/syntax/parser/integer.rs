@@ -127,7 +127,7 @@ impl Parser<'_> {
         let Token { span, .. } = self.token();
         if RESERVED.contains(&name) {
             return Err(Error::new(span, format!("`{name}` in a size or subscript"))
-                .help("integer expressions can use + - * / %, div, mod, ceil_div, min and max"));
+                .help("integer expressions can use + - * / %, & | ^ ~ << >>, div, mod, ceil_div, min and max"));
         }
         match self.peek_at(1) {
             TokenKind::Open => Err(Error::new(span, format!("`{name}` is not a function"))
