@@ -41,6 +41,15 @@ impl<'a> DrawnCases<'a> {
         Self { spec, seed, cases: plans.map(|plan| (plan, OnceLock::new())).collect() }
     }
 
+    /// How many of the cases cannot be built, and why the first of these cannot.
+    pub fn impossible(&self) -> (usize, Option<Failure>) {
+        let is_missing = |case: &LazyCase| matches!(case.get(), Some(None));
+        let missing =
+            || self.cases.iter().filter(|(_, case)| is_missing(case)).map(|(plan, _)| plan);
+        let fault = missing().find_map(|plan| draw::fault(self.spec, plan, self.seed));
+        (missing().count(), fault)
+    }
+
     /// Each possible case with its plan and the flavour of its data.
     fn iter(&self) -> impl Iterator<Item = (&Plan, &Case, Flavour)> {
         self.iter_those(|_| true)

@@ -73,10 +73,19 @@ fn failures(
                     verdict.test
                 ));
             }
-            Some(verdict) if verdict.cases == 0 => {
-                failures.push(format!("no case can be drawn with seed {seed}"));
+            Some(verdict) => {
+                let (missing, fault) = cases.impossible();
+                if missing >= verdict.cases {
+                    let titles = fault.iter().flat_map(|fault| &fault.diagnostics);
+                    let why = titles.map(|d| format!(" ({})", d.title)).next().unwrap_or_default();
+                    failures.push(format!(
+                        "{missing} of {} drawn cases are not possible with seed {seed}{why}: does \
+                         [draw] need other `dims`, or `data` for an input?",
+                        missing + verdict.cases
+                    ));
+                }
             }
-            _ => {}
+            None => {}
         }
     }
     Ok(failures)

@@ -3,13 +3,15 @@
 use crate::lower::nest::LoweredProgram;
 use crate::program::node::IndexId;
 
-/// An upper bound on the work of an evaluation. Both numbers saturate.
+/// An upper bound on the work of an evaluation. The numbers saturate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// The number of iterations of all loops.
     pub steps: u64,
     /// The number of elements of all intermediate results, those of sums inside of products among them.
     pub elements: u64,
+    /// The number of iterations of kernels that look for the terms of each element among all, where data choose the elements.
+    pub gathered: u64,
 }
 
 /// The number of iterations of `loops`.
@@ -27,7 +29,7 @@ pub(crate) fn cost(lowered: &LoweredProgram, wanted: &[&str]) -> Cost {
         }
     }
     let product = |loops: &[IndexId]| iterations(lowered, loops);
-    let mut cost = Cost { steps: 0, elements: 0 };
+    let mut cost = Cost { steps: 0, elements: 0, gathered: 0 };
     for statement in lowered.statements.iter().rev() {
         if !needed[statement.target] {
             continue;
@@ -39,7 +41,11 @@ pub(crate) fn cost(lowered: &LoweredProgram, wanted: &[&str]) -> Cost {
         cost.elements = cost.elements.saturating_add(target);
         for contribution in &statement.contributions {
             for nest in &contribution.nests {
-                cost.steps = cost.steps.saturating_add(product(&nest.loops));
+                let steps = product(&nest.loops);
+                cost.steps = cost.steps.saturating_add(steps);
+                if statement.is_scattered_by_data() {
+                    cost.gathered = cost.gathered.saturating_add(steps.saturating_mul(target));
+                }
             }
             for axes in &contribution.temporaries {
                 cost.elements = cost.elements.saturating_add(product(axes));

@@ -12,9 +12,9 @@ fn cost_counts_loops_and_intermediate_results_of_what_is_needed() {
     let types = tensors(&[("x", "f32[N, K]"), ("w", "f32[K]"), ("y", "f32[N]"), ("z", "f32[N]")]);
     let text = "y[i] = sum[k] x[i,k] * w[k]; z[i] = y[i] * (sum[k] x[i,k])";
     let sized = Formula::parse(text, &types).unwrap().at(&dims(&[("N", 5), ("K", 7)])).unwrap();
-    assert_eq!(sized.cost(&["y"]), Cost { steps: 35, elements: 5 });
-    assert_eq!(sized.cost(&["z"]), Cost { steps: 35 + 35 + 5, elements: 5 + 5 + 5 });
-    assert_eq!(sized.cost(&["x", "nothing"]), Cost { steps: 0, elements: 0 });
+    assert_eq!(sized.cost(&["y"]), Cost { steps: 35, elements: 5, gathered: 0 });
+    assert_eq!(sized.cost(&["z"]), Cost { steps: 35 + 35 + 5, elements: 5 + 5 + 5, gathered: 0 });
+    assert_eq!(sized.cost(&["x", "nothing"]), Cost { steps: 0, elements: 0, gathered: 0 });
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::case::Case;
 use crate::oracle;
 use crate::rng::Stream;
 use crate::spec::{DRAWN, Data, DataKind, Draw, DrawnSizes, Spec, Test, kernel_sets};
+use diagnostic::Failure;
 use indexmath::Dims;
 use permitted::Permitted;
 use std::collections::{BTreeMap, BTreeSet};
@@ -142,6 +143,13 @@ pub fn build(spec: &Spec, plan: &Plan, seed: u64) -> Option<(Case, Flavour)> {
 pub fn build_exactly(spec: &Spec, plan: &Plan, seed: u64) -> Option<Case> {
     let drawn = drawn(spec)?;
     with_data(spec, drawn, (test(spec, drawn, plan)?, plan), plan.flavour, seed)
+}
+
+/// Why the case of a plan cannot be built even with ordinary data; `None` if it can.
+pub fn fault(spec: &Spec, plan: &Plan, seed: u64) -> Option<Failure> {
+    let mut test = test(spec, drawn(spec)?, plan)?;
+    test.is_drawn = true;
+    oracle::build_case(spec, &test, seed).err()
 }
 
 fn test(spec: &Spec, drawn: &DrawnSizes, plan: &Plan) -> Option<Test> {

@@ -4,7 +4,7 @@ use super::SMALL_STEPS;
 use crate::rng::Stream;
 use crate::spec::{DRAWN, DrawnSizes, SizeRange, Spec, Test};
 use crate::tensor::Tensor;
-use indexmath::Dims;
+use indexmath::{Cost, Dims};
 use std::collections::{BTreeSet, VecDeque};
 
 /// How often sizes are drawn until some are possible.
@@ -24,6 +24,9 @@ const BEYOND: usize = 40;
 
 /// The instructions of warps that a long case may cost, as [`cost`] estimates them.
 const LONG_COST: u64 = 200_000;
+
+/// The iterations of a kernel that looks for the terms of each element among all, where more than one size is long.
+const MOST_GATHERED: u64 = 1 << 23;
 
 /// A multiple of a block is far if it is at least this, if the cost allows.
 const FAR: i64 = 1_024;
@@ -316,7 +319,7 @@ impl Drawer<'_> {
             } else {
                 self.random(Some((range, size)), |values| values.take(3).min())
             };
-            if !self.drawn.allows(self.spec, &free) {
+            if !self.drawn.allows(self.spec, &free) || self.takes_long_to_gather(&free) {
                 continue;
             }
             if self.is_cheap(&free, cost) {
@@ -367,6 +370,13 @@ impl Drawer<'_> {
         self.test(free).is_some_and(|test| computations(&test) <= steps)
     }
 
+    /// Whether several sizes are long, and a right kernel that scatters nothing takes too long for it.
+    fn takes_long_to_gather(&self, free: &Dims) -> bool {
+        let long = self.drawn.ranges.iter().filter(|range| free[&range.name] > range.max);
+        long.count() > 1
+            && self.test(free).is_some_and(|test| formula_cost(&test).gathered > MOST_GATHERED)
+    }
+
     fn is_cheap(&self, free: &Dims, most: u64) -> bool {
         self.test(free).is_some_and(|test| {
             let elements: usize = test.buffers.iter().map(|b| b.tensor.len()).sum();
@@ -392,9 +402,13 @@ fn large_tensors(test: &Test) -> impl Iterator<Item = String> {
 }
 
 fn computations(test: &Test) -> u64 {
+    formula_cost(test).steps
+}
+
+fn formula_cost(test: &Test) -> Cost {
     let outputs = test.outputs();
     let wanted: Vec<&str> = outputs.iter().map(String::as_str).collect();
-    test.formula.cost(&wanted).steps
+    test.formula.cost(&wanted)
 }
 
 /// An estimate of what warps execute: some instructions for each thread, and some for each term, which a thread adds up

@@ -108,8 +108,12 @@ fn special_values_follow_from_the_formula() {
 
 /// The message for puzzle 07 with this `[draw]`.
 fn message(draw: &str) -> String {
+    message_of("07_conv_forward.toml", draw)
+}
+
+fn message_of(file: &str, draw: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../puzzles");
-    let text = std::fs::read_to_string(folder.join("07_conv_forward.toml")).unwrap();
+    let text = std::fs::read_to_string(folder.join(file)).unwrap();
     let tests = text.split("[draw]").next().unwrap();
     match Spec::parse(&format!("{tests}[draw]\n{draw}\n"), Path::new("x.toml")) {
         Ok(_) => String::new(),
@@ -145,6 +149,66 @@ fn mistakes_in_a_draw_are_named() {
     ] {
         assert!(message(draw).contains(title), "{draw}: {}", message(draw));
     }
+    let endless = "dims = { C = [1, 3], H = [1, 9], W = [1, 9], M = [1, 3], K = [1, 3] }\nlongest = { K = 7 }";
+    let message = message_of("21_conv_halo.toml", endless);
+    assert!(message.contains("`C` has no end, so the constant `c_filters`"), "{message}");
+}
+
+/// A histogram, in which data choose the elements.
+fn histogram(data: &str) -> Spec {
+    let text = format!(
+        r#"
+title = "histogram"
+[dims]
+free = ["E", "N"]
+[tensors]
+k = "i32[E]"
+v = "f32[E]"
+y = "f32[N]"
+[math]
+forward = "y[k[e]] += v[e]"
+[[launch]]
+kernel = "f"
+args = ["k", "v", "y", "E", "N"]
+block = 64
+grid = "ceil_div(E, 64)"
+[[test]]
+name = "t"
+dims = {{ E = 75, N = 5 }}
+data = {{ k = {{ kind = "integers", min = 0, max = "N - 1" }} }}
+[draw]
+dims = {{ E = [1, 70], N = [1, 30] }}
+{data}
+"#
+    );
+    Spec::parse(&text, Path::new("x.toml")).unwrap()
+}
+
+/// A kernel that computes each element by itself looks at all terms for it.
+#[test]
+fn two_sizes_are_long_only_if_a_gathering_kernel_can_take_it() {
+    let spec = histogram("");
+    let mut longest = 0;
+    for seed in 0..20 {
+        for plan in plans(&spec, seed) {
+            let (terms, elements) = (plan.free["E"], plan.free["N"]);
+            assert!(terms * elements < 1 << 23, "{seed}: {terms} terms, {elements} elements");
+            longest = longest.max(terms);
+        }
+    }
+    assert!(longest > 1 << 16);
+}
+
+#[test]
+fn a_case_that_is_not_possible_has_a_reason() {
+    let faults = |spec: &Spec| {
+        let faults = plans(spec, 0).into_iter().filter_map(|plan| fault(spec, &plan, 0));
+        faults.map(|failure| failure.render(false)).collect::<Vec<_>>()
+    };
+    let missing = faults(&histogram(""));
+    assert!(missing.len() > 40 && missing[0].contains("on axis 0 of `y`"), "{missing:?}");
+    let data = "data = { k = { kind = \"integers\", min = 0, max = \"N - 1\" } }";
+    assert_eq!(faults(&histogram(data)), [""; 0]);
 }
 
 #[test]

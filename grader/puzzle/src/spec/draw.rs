@@ -1,5 +1,6 @@
 //! `[draw]`: the sizes and the data that each run draws beside its tests.
 
+use super::constant::Constant;
 use super::data::is_kind;
 use super::fault::{Checked, Fault};
 use super::quoted::inner_span;
@@ -289,6 +290,9 @@ impl DrawnSizes {
         tests: &[Test],
     ) -> Checked<()> {
         const TRIES: i64 = 200;
+        for constant in launches.iter().flat_map(|launch| &launch.constants) {
+            self.check_end(constant, (text, sizes), tensors)?;
+        }
         let sets = kernel_sets(tests, launches);
         let Some(kernels) = sets.first() else { return Ok(()) };
         let mut last = None;
@@ -311,6 +315,30 @@ impl DrawnSizes {
             Fault::at(self.place.clone(), "no sizes of these ranges keep the constraints")
                 .help("the constraints are those of `where`; derived sizes must be 1 or more")
         }))
+    }
+}
+
+impl DrawnSizes {
+    /// Checks that a constant has an end: the sizes on which its tensor depends are in `longest`.
+    fn check_end(
+        &self,
+        constant: &Constant,
+        (text, sizes): (&str, &Sizes),
+        tensors: &Tensors,
+    ) -> Checked<()> {
+        let Some((name, _)) = constant.arg.buffer(tensors) else { return Ok(()) };
+        let bytes = |long: &str| {
+            let size = |r: &SizeRange| if r.name == long { r.max + 1 } else { r.max };
+            let free = self.ranges.iter().map(|r| (r.name.clone(), size(r))).collect();
+            let dims = sizes.derive(text, free).ok()?;
+            Some(tensors.at(text, name, &dims).ok()?.bytes())
+        };
+        let endless = |r: &&SizeRange| r.longest == MAX_SIZE && bytes(&r.name) != bytes("");
+        let Some(range) = self.ranges.iter().find(endless) else { return Ok(()) };
+        let (symbol, size) = (&constant.symbol, &range.name);
+        let title = format!("`{size}` has no end, so the constant `{symbol}` has none either");
+        Err(Fault::at(self.place.clone(), title)
+            .help(format!("say how long it may be in drawn cases: longest = {{ {size} = 64 }}")))
     }
 }
 

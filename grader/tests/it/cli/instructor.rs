@@ -101,8 +101,16 @@ fn the_recipes_of_the_book_are_in_order() {
         files += 1;
     }
     assert_eq!(files, 12);
-    let checked = bench.grader(&["check", "51", "52", "53", "--backend", "vm"]);
+    let checked = bench.grader(&["check", "51", "52", "53", "--mutants", "--backend", "vm"]);
     assert_eq!(checked.code, 0, "{}{}", checked.stdout, checked.stderr);
+    assert_eq!(checked.stdout.matches(", 0 survive").count(), 3, "{}", checked.stdout);
+    // Without data of its own a drawn case chooses columns that are none.
+    let spec = fs::read_to_string(bench.path("puzzles/52_spmv.toml")).unwrap();
+    let (without, _) = spec.split_once("[draw.data]").unwrap();
+    fs::write(bench.path("puzzles/52_spmv.toml"), without).unwrap();
+    let checked = bench.grader(&["check", "52", "--backend", "vm"]);
+    assert_eq!(checked.code, 1, "{}", checked.stdout);
+    assert!(checked.stdout.contains("drawn cases are not possible"), "{}", checked.stdout);
 }
 
 #[test]
