@@ -1,11 +1,11 @@
-//! How a place in shared memory is named.
+//! How a place in shared or constant memory is named.
 
-/// An array in the shared memory of a block.
+/// An array in the shared memory of a block, or in constant memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedArray {
     /// Its name in the source.
     pub name: String,
-    /// Where it begins in shared memory.
+    /// Where it begins in that memory.
     pub start: u32,
     /// Bytes of the array; of a dynamic one, what the launch asks for.
     pub bytes: u32,

@@ -55,6 +55,13 @@ impl Module {
         Cow::Owned(constants)
     }
 
+    /// The variable in constant memory, if there is only one.
+    pub(crate) fn only_constant(&self) -> Option<SharedArray> {
+        let [Constant { name, start, size }] = &self.constant_names[..] else { return None };
+        let (name, start, bytes) = (name.clone(), *start, *size as u32);
+        Some(SharedArray { name, start, bytes, sizes: Vec::new(), element: None })
+    }
+
     /// Bytes of the variables in global memory.
     pub fn global_bytes(&self) -> u64 {
         self.variables.iter().map(|variable| variable.bytes.len() as u64).sum()

@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 pub(super) fn declared(source: &str, name: &str, bytes: u64) -> (Vec<u64>, Option<u32>) {
     let constants = constants(source);
     let text: String = source.lines().map(|line| without_comment(line).to_owned() + "\n").collect();
-    let declarations = text.split("__shared__").skip(1);
+    let declarations = ["__shared__", "__constant__"];
+    let declarations = declarations.iter().flat_map(|word| text.split(word).skip(1));
     let declarations = declarations.filter_map(|rest| rest.split([';', '{']).next());
     let declarations: Vec<&str> = declarations.filter(|d| brackets(d, name).is_some()).collect();
     let known = |declaration: &&str| -> Option<Vec<u64>> {

@@ -23,7 +23,7 @@ pub struct OutOfBounds<P> {
     pub size: u32,
     /// The place, counted from the buffer whose address range lies nearest (global memory).
     pub place: Option<P>,
-    /// The block's one array in shared memory, if it is known and there is no other (shared memory).
+    /// The only array in that memory, if it is known and there is no other (shared and constant memory).
     pub array: Option<SharedArray>,
     /// The raw address; small values are null-pointer arithmetic.
     pub address: u64,

@@ -407,11 +407,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
         for (place, lanes) in by_object(faults.out_of_bounds, addresses, locate) {
             let address = addresses[lanes.trailing_zeros() as usize];
             let space = space_of(place);
-            self.record(
-                OutOfBounds { space, access, size, place, array: None, address },
-                pc,
-                lanes,
-            );
+            let array = self.env.constant.clone().filter(|_| window == Window::Const);
+            self.record(OutOfBounds { space, access, size, place, array, address }, pc, lanes);
         }
         for (place, lanes) in by_object(faults.misaligned, addresses, locate) {
             let space = space_of(place);

@@ -20,6 +20,8 @@ pub(crate) struct Env<'a> {
     pub program: &'a Program,
     pub memory: &'a Memory,
     pub constants: &'a Flat,
+    /// The variable in constant memory, if there is only one.
+    pub constant: Option<SharedArray>,
     pub params: &'a Flat,
     pub block_size: [u32; 3],
     pub budget: u64,
