@@ -27,6 +27,10 @@ extern "C" __global__ void all_eight(const float* x, float* y, int n, int f) {
     for (int k = 0; k < 8; k++) sum += (k < f ? x[i + k] : 1.0f) * taps[k];
     y[i] = sum;
 }
+extern "C" __global__ void past(const float* x, float* y, int n, int f) {
+    int i = blockIdx.x * 32 + threadIdx.x;
+    if (i <= n - f) y[i] = x[i] * taps[f + 3];
+}
 "#;
 
 fn judge(kernel: &str) -> TestVerdict {
@@ -82,4 +86,10 @@ fn what_lies_behind_the_tensor_is_poison() {
     let verdict = judge("all_eight");
     let got = verdict.diffs[0].terms.mismatch.got;
     assert!(got.is_some_and(f64::is_nan), "{got:?}");
+}
+
+#[test]
+fn what_lies_behind_the_only_constant_is_named_after_it() {
+    let findings = format!("{:?}", judge("past").findings);
+    assert!(findings.contains("space: Const") && findings.contains("name: \"taps\""), "{findings}");
 }

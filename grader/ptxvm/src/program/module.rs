@@ -7,6 +7,7 @@ use std::sync::atomic::{self, AtomicU64};
 use super::code::Program;
 use super::symbols::Symbols;
 use crate::error::LoadError;
+use crate::finding::SharedArray;
 use crate::memory::Memory;
 use crate::memory::buffer::BufferId;
 use crate::memory::flat::Flat;

@@ -1,4 +1,4 @@
-//! The sizes and types of arrays in shared memory, as their declarations in the source state them.
+//! The sizes and types of arrays in shared and constant memory, as their declarations in the source state them.
 
 use cpptext::directives::{definition, directive};
 use cpptext::statements::without_comment;

@@ -2,7 +2,7 @@
 
 use super::Machine;
 use crate::finding::FindingKind;
-use crate::finding::Log;
+use crate::finding::{Log, SharedArray};
 use crate::isa::names::Pc;
 use crate::isa::names::{Guard, Slot};
 use crate::lanes::lanes;
