@@ -164,10 +164,15 @@ fn headline(line: &str) -> Option<(Message, Style)> {
 fn read_front_end(message: &mut Message, body: &[&str]) {
     let Some(caret) = body.iter().position(|l| l.trim() == "^") else { return };
     let Some(source) = caret.checked_sub(1) else { return };
-    for more in &body[..source] {
+    // Candidates in headers are many, and not the student's.
+    for more in body[..source]
+        .iter()
+        .filter(|more| !more.contains("declared at line") || !more.contains(" of "))
+    {
         message.text.push_str("; ");
         message.text.push_str(more.trim());
     }
+    message.text.truncate(message.text.trim_end_matches(':').len());
     let column = body[caret].chars().count() - 1;
     message.shown = Some(SourceExcerpt {
         line: body[source].strip_prefix("  ").unwrap_or(body[source]).to_owned(),
@@ -204,6 +209,19 @@ mod tests {
         assert_eq!(messages.len(), 1);
         assert!(messages[0].text.ends_with("list; argument types are: (P, float *)"));
         assert_eq!((messages[0].notes.len(), messages[0].notes[0].number), (1, Some(3326)));
+    }
+
+    #[test]
+    fn candidates_in_headers_are_left_out() {
+        let text = "k.cu(5): error: more than one conversion function from \"__half\" to a built-in type applies:\n\
+                    \x20           function \"__half::operator float() const\" (declared at line 138 of /a/cuda_fp16.hpp)\n\
+                    \x20           function \"__half::operator short() const\" (declared at line 164 of /a/cuda_fp16.hpp)\n\
+                    \x20   y[i] += a * b;\n              ^\n\n";
+        let message = &parse(text)[0];
+        assert!(message.text.ends_with("to a built-in type applies"), "{}", message.text);
+        assert!(
+            crate::rules::help(&message.text, "").is_some_and(|help| help.contains("__half2float"))
+        );
     }
 
     #[test]

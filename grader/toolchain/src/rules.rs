@@ -115,6 +115,14 @@ const RULES: &[Rule] = &[
         "blockDim and gridDim have three parts: write `blockDim.x`, `.y` or `.z`",
     ),
     rule(
+        &["more than one conversion function from \"__half\""],
+        "of two halves this is ambiguous: convert each first, `__half2float(a) * __half2float(b)`",
+    ),
+    rule(
+        &["more than one conversion function from \"__nv_bfloat16\""],
+        "of two of these it is ambiguous: convert each first, `__bfloat162float(a) * __bfloat162float(b)`",
+    ),
+    rule(
         &["more than one operator", "half"],
         "half and float do not mix: convert the half first, `__half2float(h) * x`",
     ),
