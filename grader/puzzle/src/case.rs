@@ -34,8 +34,8 @@ pub struct Case {
     /// The values of the inputs of `formula`, and of the computed tensors that kernels are given, rounded to the
     /// tensors' types.
     pub known: Values,
-    /// For each tensor that is computed from results of other kernels, the names (of the formula) of those results.
-    /// `known` may hold them too, for a third kernel.
+    /// For each tensor, the names (of the formula) of what its kernels take from others or compute themselves, if `known` may hold it
+    /// for a kernel that is given it.
     pub chained: BTreeMap<String, BTreeSet<String>>,
     /// The indices in `tensors` of those that must hold the same bits after every run.
     pub bit_equal: Vec<usize>,

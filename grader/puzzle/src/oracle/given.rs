@@ -27,11 +27,14 @@ pub(super) fn add(spec: &Spec, test: &Test, inputs: &Values) -> Checked<Values> 
     Ok(known)
 }
 
-/// For each tensor, the results of other kernels that it is computed from, as in [`crate::case::Case::chained`].
+/// For each tensor, what its kernels must compute or take from others, though some kernel is given it: as in
+/// [`crate::case::Case::chained`].
 pub(super) fn chained(spec: &Spec, test: &Test) -> BTreeMap<String, BTreeSet<String>> {
     let given = test.given(&spec.tensors);
     // By buffer: the results that its contents were computed from.
     let mut made_from: Vec<BTreeSet<String>> = vec![BTreeSet::new(); test.buffers.len()];
+    // By buffer: what the kernels that computed its contents were given; `None` if no launch wrote it.
+    let mut granted: Vec<Option<BTreeSet<String>>> = vec![None; test.buffers.len()];
     for call in &test.calls {
         let taken: Vec<usize> = call
             .args
@@ -42,9 +45,14 @@ pub(super) fn chained(spec: &Spec, test: &Test) -> BTreeMap<String, BTreeSet<Str
             })
             .collect();
         let mut sources = BTreeSet::new();
-        for &i in &taken {
+        let mut here = BTreeSet::new();
+        for &i in taken.iter().chain(call.constants.iter().map(|(_, i)| i)) {
             let buffer = &test.buffers[i];
             sources.extend(made_from[i].iter().cloned());
+            here.extend(granted[i].iter().flatten().cloned());
+            if buffer.purpose != Purpose::Output {
+                here.insert(buffer.tensor.name.clone());
+            }
             if buffer.purpose == Purpose::Output && given.contains(&buffer.tensor.name.as_str()) {
                 sources.insert(buffer.tensor.name.clone());
             }
@@ -56,11 +64,20 @@ pub(super) fn chained(spec: &Spec, test: &Test) -> BTreeMap<String, BTreeSet<Str
         for i in taken.into_iter().filter(written) {
             let own = &test.buffers[i].tensor.name;
             made_from[i].extend(sources.iter().filter(|name| *name != own).cloned());
+            granted[i].get_or_insert_default().extend(here.iter().cloned());
         }
     }
-    let named = test.buffers.iter().zip(made_from);
-    named
-        .filter_map(|(b, from)| Some((b.computed()?, from)))
-        .filter(|(_, f)| !f.is_empty())
-        .collect()
+    let mut all = BTreeMap::new();
+    for ((buffer, mut from), granted) in test.buffers.iter().zip(made_from).zip(granted) {
+        let Some(name) = buffer.computed() else { continue };
+        if let Some(granted) = granted {
+            let steps = spec.tensors.formula.steps(&name).into_iter();
+            let lacking = |step: &String| given.contains(&step.as_str()) && !granted.contains(step);
+            from.extend(steps.filter(|step| *step != name && lacking(step)));
+        }
+        if !from.is_empty() {
+            all.insert(name, from);
+        }
+    }
+    all
 }

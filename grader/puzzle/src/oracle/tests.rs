@@ -455,3 +455,42 @@ fn a_tensor_that_steps_compute_may_be_an_output_with_a_gradient() {
     // The last step has 100 and 1000; the first 1 + 2 * 100 and 10 + 3 * 1000.
     assert_eq!(values(&case(&spec, "tiny", 1), "grad(x)"), [3211.0, 3010.0, 1100.0, 1000.0]);
 }
+
+/// A kernel that computes `s` by itself rounds it, though another one is given it.
+#[test]
+fn what_one_kernel_is_given_is_not_exact_for_the_others() {
+    let text = r#"
+title = "t"
+[dims]
+free = ["N"]
+[tensors]
+x = "f32[N]"
+s = "f32[N]"
+y = "f32[N]"
+z = "f32[N]"
+[math]
+forward = """
+s[i] = exp(x[i])
+y[i] = 2 * s[i]
+z[i] = 2 * s[i]
+"""
+[[launch]]
+kernel = "a"
+args = ["x", "y"]
+block = 5
+grid = 1
+[[launch]]
+kernel = "b"
+args = ["given(s)", "z"]
+block = 5
+grid = 1
+[[test]]
+name = "t"
+dims = { N = 5 }
+data = "normal"
+"#;
+    let spec = Spec::parse(text, Path::new("x.toml")).unwrap();
+    let case = build_case(&spec, &spec.tests[0], 0).unwrap();
+    let (y, z) = (case.expected("y").unwrap(), case.expected("z").unwrap());
+    assert!(y.iter().zip(z).all(|(y, z)| y.bound > z.bound), "{y:?} {z:?}");
+}
