@@ -88,8 +88,18 @@ impl Tensors {
                 return fault.help("a workspace has no values that a formula could use");
             }
             let declared: Vec<&str> = types.keys().map(String::as_str).collect();
-            let near = unknown.and_then(|name| nearest(name, &declared));
-            near.into_iter().fold(fault, |f, near| f.help(format!("did you mean `{near}`?")))
+            if let Some(near) = unknown.and_then(|name| nearest(name, &declared)) {
+                return fault.help(format!("did you mean `{near}`?"));
+            }
+            let begins = |line: &str, name| line.trim_start().strip_prefix(name)?.chars().next();
+            let mut lines = raw.math.forward.get_ref().split(['\n', ';']);
+            if unknown.is_some_and(|name| {
+                lines.any(|line| matches!(begins(line, name), Some('[' | ' ' | '=')))
+            }) {
+                return fault
+                    .help("what the formula computes on the way is declared in [tensors], too");
+            }
+            fault
         };
         let names: Vec<&str> = sizes.names().collect();
         let forward = raw.math.forward.get_ref();

@@ -78,6 +78,8 @@ fn tensors_and_formula() {
        |
        = help: declared tensors: `w`, `x` and `y`
     "#);
+    let on_the_way = error("y[b,i] =", "m[b] = max[i] x[b,i]; y[b,i] =");
+    assert!(on_the_way.contains("on the way is declared in [tensors]"), "{on_the_way}");
     let text = changed(&[("w = \"f32[F]\"", "filters = \"f32[F]\""), ("* w[f]", "* filter[f]")]);
     let failure = Spec::parse(&text, Path::new("puzzles/01_x.toml")).unwrap_err();
     insta::assert_snapshot!(failure.render(false), @r#"
