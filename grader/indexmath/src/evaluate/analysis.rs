@@ -17,6 +17,7 @@ pub(crate) fn body_profile(
 ) -> (RoundingProfile, Vec<ErrorModel>) {
     let mut stack: Vec<RoundingProfile> = Vec::new();
     let mut error_models = Vec::new();
+    let mut factors: Vec<usize> = Vec::new();
     let format = Format::of(compute_type);
     for instr in &run.nest.code {
         let mut pop = || stack.pop().unwrap_or(RoundingProfile::EXACT);
@@ -37,7 +38,13 @@ pub(crate) fn body_profile(
                 Array::Temporary(id) => {
                     let sums = &run.temporaries[id];
                     let additions = (sums.most_terms - 1.0).max(0.0);
-                    RoundingProfile { additions, correlated: sums.correlated, ..sums.profile }
+                    let largest = sums.profile.largest * sums.most_terms;
+                    RoundingProfile {
+                        additions,
+                        correlated: sums.correlated,
+                        largest,
+                        ..sums.profile
+                    }
                 }
             },
             Instr::Neg => {
@@ -55,6 +62,7 @@ pub(crate) fn body_profile(
             }
             Instr::EncloseFactor => {
                 let profile = pop();
+                factors.push(error_models.len());
                 error_models.push(ErrorModel::of_factor(&profile, format));
                 profile.enclosed()
             }
@@ -76,7 +84,14 @@ pub(crate) fn body_profile(
         };
         stack.push(profile);
     }
-    (stack.pop().unwrap_or(RoundingProfile::EXACT), error_models)
+    let body = stack.pop().unwrap_or(RoundingProfile::EXACT);
+    if compute_type.is_float() && body.may_round(format.exact_up_to) {
+        // Where products round, a sum that is exact does so too once it is multiplied out.
+        for factor in factors {
+            error_models[factor].round_always();
+        }
+    }
+    (body, error_models)
 }
 
 /// Adds to the profile of a nest's target what is known of the terms that the nest adds, which have the profile `terms`.

@@ -144,6 +144,11 @@ impl ErrorModel {
         Self { of_terms, of_value: 0.0, ..plain }
     }
 
+    /// Takes no value for exact.
+    pub(crate) fn round_always(&mut self) {
+        self.exact_up_to = -1.0;
+    }
+
     /// The bound of a value's error. Unless the value is a factor, the last rounding is relative to the value itself, not to
     /// the sum of its terms, so that a difference of given numbers is as exact as it can be.
     pub(crate) fn error(&self, value: f64, magnitude: f64, propagated: f64) -> f64 {

@@ -33,6 +33,8 @@ pub(crate) struct RoundingProfile {
     pub correlated: bool,
     /// The value, where it is a constant.
     pub constant: Option<f64>,
+    /// No sum of the sizes of the terms is greater, with all sums multiplied out; 0 where nothing is known.
+    pub largest: f64,
 }
 
 impl RoundingProfile {
@@ -44,11 +46,14 @@ impl RoundingProfile {
         variation: f64::INFINITY,
         correlated: false,
         constant: None,
+        largest: 0.0,
     };
 
     /// The profile of values as they lie in memory.
     pub(crate) fn of_data(values: &[f64]) -> Self {
-        Self { fraction_bits: fraction_bits(values), variation: variation(values), ..Self::EXACT }
+        let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+        let (fraction_bits, variation) = (fraction_bits(values), variation(values));
+        Self { fraction_bits, variation, largest, ..Self::EXACT }
     }
 
     /// The profile of a number in a formula, which a kernel that computes in `dtype` may have to round.
@@ -59,6 +64,7 @@ impl RoundingProfile {
             fraction_bits: fraction_bits(&[value]),
             variation: 0.0,
             constant: Some(value),
+            largest: value.abs(),
             ..Self::EXACT
         }
     }
@@ -94,7 +100,8 @@ impl RoundingProfile {
                     (Some(0.0), _) => b.variation,
                     _ => 0.0,
                 };
-                Self { fraction_bits: Self::finer(a, b), variation, ..unknown }
+                let largest = a.largest.max(b.largest);
+                Self { fraction_bits: Self::finer(a, b), variation, largest, ..unknown }
             }
             _ => {
                 let fraction_bits = constant.and_then(|value| fraction_bits(&[value]));
@@ -112,7 +119,13 @@ impl RoundingProfile {
             variation: a.variation.min(b.variation),
             correlated: a.correlated || b.correlated,
             constant: None,
+            largest: a.largest.max(b.largest),
         }
+    }
+
+    /// Whether a sum of terms may round, or its terms once they are multiplied out.
+    pub(crate) fn may_round(&self, exact_up_to: f64) -> bool {
+        self.fraction_bits.is_none_or(|bits| self.largest * 2_f64.powi(bits) > exact_up_to)
     }
 
     /// The fraction bits that hold the values of both.
@@ -129,12 +142,15 @@ impl RoundingProfile {
             variation: a.variation.max(b.variation),
             correlated: a.correlated || b.correlated,
             constant: None,
+            largest: a.largest * b.largest,
         };
         match op {
             // A sum's terms are those of both.
-            Op::Add | Op::Sub => {
-                Self { additions: a.additions + b.additions + 1.0, ..Self::either(a, b) }
-            }
+            Op::Add | Op::Sub => Self {
+                additions: a.additions + b.additions + 1.0,
+                largest: a.largest + b.largest,
+                ..Self::either(a, b)
+            },
             Op::Mul => {
                 let bits = a.fraction_bits.zip(b.fraction_bits).map(|(a, b)| a + b);
                 Self {
@@ -150,6 +166,7 @@ impl RoundingProfile {
                     roundings: a.path() + b.path() + 3.0,
                     fraction_bits: shift.map(|(power, a)| (a + power).max(0)),
                     constant: a.constant.zip(b.constant).map(|(a, b)| a / b),
+                    largest: b.constant.map_or(0.0, |b| a.largest / b.abs()),
                     ..product
                 }
             }

@@ -473,3 +473,27 @@ fn errors_of_many_neurons_cancel() {
         }
     }
 }
+
+/// `1 - b` is exact, and `(1 - b) * x` is not: multiplied out it has terms that are ten times as large.
+#[test]
+fn an_exact_factor_may_be_multiplied_out() {
+    let mut random = Random::new(3);
+    let mut draw =
+        || -> Vec<f64> { (0..3000).map(|_| f64::from(random.normal() as f32)).collect() };
+    let (s, x) = (draw(), draw());
+    let b = 0.75_f32;
+    let types = tensors(&[("x", "f32[N]"), ("s", "f32[N]"), ("b", "f32[]"), ("y", "f32[N]")]);
+    let formula = Formula::parse("y[i] = b * s[i] + (1 - b) * x[i]", &types).unwrap();
+    let known = Values::from([
+        ("x".to_owned(), x.clone()),
+        ("s".to_owned(), s.clone()),
+        ("b".to_owned(), vec![f64::from(b)]),
+    ]);
+    let y = formula.at(&dims(&[("N", 3000)])).unwrap().evaluate(&known, &["y"]).unwrap();
+    for (i, y) in y["y"].iter().enumerate() {
+        let (s, x) = (s[i] as f32, x[i] as f32);
+        for right in [b.mul_add(s - x, x), b * s + (x - b * x), s + (1.0 - b) * (x - s)] {
+            assert!((f64::from(right) - y.value).abs() <= y.bound, "{i}: {right}, {y:?}");
+        }
+    }
+}
