@@ -3,7 +3,8 @@
     python3 book/scripts/compact.py book/src/figures/*.svg
 
 Shapes of one style become one path, and texts of one style one text, as far as what lies on what stays as it is. Rectangles,
-lines and polygons become paths, an empty element ends in its own tag, and texts without letters go.
+lines and polygons become paths, an edge that two cells share is drawn once, an empty element ends in its own tag, and texts without
+letters go.
 """
 
 import pathlib
@@ -13,6 +14,8 @@ import unicodedata
 
 # Outlines in the colour of the text: in which order they are drawn makes no difference.
 OUTLINES = {"cell", "cell pad", "wire", "wire pad", "frame"}
+# Those of which neighbours share their edges.
+CELLS = {"cell", "cell pad"}
 EDGE = 1.3  # how far a stroke may reach beyond the shape, in pixels
 LETTER = 10, 13  # no letter is wider or higher, in pixels
 LINE = 45  # the characters of an element of its own
@@ -69,15 +72,13 @@ class Part:
     def may_change_places(self, other):
         if not overlap(self.box, other.box):
             return True
-        if self.kind == other.kind == "path":
-            return {self.style, other.style} <= OUTLINES
-        return self.kind == other.kind == "text"
+        return all(part.kind == "text" or part.style in OUTLINES for part in (self, other))
 
     def may_join(self, other):
-        """Whether the two can be one element. Strokes and fills are see-through: shapes of one path would show what they overlap."""
+        """Whether the two can be one element. Fills are see-through: shapes of one path would show what they overlap."""
         if (self.kind, self.style) != (other.kind, other.style) or self.kind == "other":
             return False
-        return self.kind == "text" or not overlap(self.box, other.box)
+        return self.kind == "text" or self.style in CELLS or not overlap(self.box, other.box)
 
 
 def style_of(attributes):
@@ -141,15 +142,57 @@ def parts(drawing):
 def joined(paths):
     """Paths as one: each line of them begins where it does, or so far from where the last ended, whichever is shorter."""
     out, end = "", None
+    for piece in absolute(paths):
+        (x, y), line = ends(piece)[0][0], re.sub(rf"^M{NUMBER} {NUMBER}", "", piece)
+        near = f"m{short(x - end[0])} {short(y - end[1])}" if end else piece
+        out += min(f"M{short(x)} {short(y)}", near, key=len) + re.sub(r"(\d)\.0+(?!\d)", r"\1", line)
+        end = ends(piece)[1]
+    return out
+
+
+def edges(d):
+    """The lines of a path along the axes, as (is it upright, where, from, to), and the rest of the path; all of it if lines are bent."""
+    lines, rest = [], []
+    for piece in re.findall(r"[Mm][^Mm]*", d):
+        points = ends(piece)[0]
+        if "z" in piece.lower():
+            points = [*points, points[0]]
+        pairs = list(zip(points, points[1:]))
+        if "C" in piece or any(x != to_x and y != to_y for (x, y), (to_x, to_y) in pairs):
+            rest.append(piece)
+            continue
+        for (x, y), (to_x, to_y) in pairs:
+            lines.append((True, x, *sorted((y, to_y))) if x == to_x else (False, y, *sorted((x, to_x))))
+    return lines, rest
+
+
+def drawn_once(paths):
+    """The paths of cells, with edges that lie on or behind each other as one line."""
+    lines, out = [], []
+    for d in absolute(paths):
+        own, rest = edges(d)
+        lines += own
+        out += rest
+    merged = []
+    for upright, place, start, end in sorted(lines):
+        if merged and merged[-1][:2] == [upright, place] and start <= merged[-1][3]:
+            merged[-1][3] = max(merged[-1][3], end)
+        else:
+            merged.append([upright, place, start, end])
+    for upright, place, start, end in merged:
+        out.append(f"M{place} {start}v{short(end - start)}" if upright else f"M{start} {place}h{short(end - start)}")
+    return out
+
+
+def absolute(paths):
+    """The lines of paths, each from its own place."""
     for d in paths:
         here = (0, 0)
         for letter, x, y, line in re.findall(rf"([Mm])\s*({NUMBER})[\s,]*({NUMBER})([^Mm]*)", d):
             start = float(x) + here[0] * (letter == "m"), float(y) + here[1] * (letter == "m")
-            far = f"M{short(start[0])} {short(start[1])}"
-            near = f"m{short(start[0] - end[0])} {short(start[1] - end[1])}" if end else far
-            out += min(far, near, key=len) + re.sub(r"(\d)\.0+(?!\d)", r"\1", line)
-            end = here = ends(f"M{start[0]} {start[1]}{line}")[1]
-    return out
+            piece = f"M{short(start[0])} {short(start[1])}{line}"
+            here = ends(piece)[1]
+            yield piece
 
 
 def is_letter(words):
@@ -192,6 +235,7 @@ def written(group):
     if kind == "other":
         return contents[0]
     if kind == "path":
+        contents = drawn_once(contents) if style in CELLS else contents
         return tag("path", style, f' d="{joined(contents)}"/>')
     lines = [tag("text", style, spread(line)) for line in rows([text for text in contents if is_letter(text[2])])]
     longer = [text for text in contents if not is_letter(text[2])]
