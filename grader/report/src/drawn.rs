@@ -19,6 +19,9 @@ pub fn smallest(verdict: &TestVerdict) -> Option<String> {
         Flavour::Spread => "its data: values of very different size",
         Flavour::LargestLast => "its data: rows whose last elements are the largest",
         Flavour::NearOne => "its data: values that differ from 1 in their last bits",
+        Flavour::NearConstants => {
+            "its data: values as small as a constant of the formula, and zeros"
+        }
         Flavour::Tiny => "its data: the smallest numbers of the type",
         Flavour::Huge => "its data: very large numbers",
         Flavour::NotANumber => "its data: NaN in some elements, zeros in others",

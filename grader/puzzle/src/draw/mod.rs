@@ -167,31 +167,57 @@ fn with_data(
     flavour: Flavour,
     seed: u64,
 ) -> Option<Case> {
-    let given = drawn.given(&spec.tensors, &plan.kernels);
-    let open = |name: &str| given.as_ref().is_some_and(|given| !given.contains(name));
-    if flavour != Flavour::Integers {
-        let permitted = Permitted::of(spec, &test);
-        let mut data: BTreeMap<String, Data> = BTreeMap::new();
-        let inputs = test.inputs.iter().filter(|t| open(&t.name) && t.dtype.is_float());
-        for (i, tensor) in inputs.enumerate() {
-            let stream = Stream::new(seed, &test.name, &format!("{} {i}", tensor.name));
-            let allowed = permitted.for_input(spec, &tensor.name);
-            let made = match values::make(flavour, tensor, stream, &allowed) {
-                Some(values) => Data::Values(values),
-                None => Data::Kind(DataKind::Normal { scale: 1.0, shift: 0.0 }),
-            };
-            data.insert(tensor.name.clone(), made);
-        }
-        test.data.extend(data);
-    }
     test.is_drawn = true;
-    let mut case = oracle::build_case(spec, &test, seed).ok()?;
+    let mut case = if flavour == Flavour::Integers {
+        oracle::build_case(spec, &test, seed).ok()?
+    } else {
+        let as_drawn = with_values(spec, drawn, (&test, plan), (flavour, false), seed);
+        let magnitudes = || with_values(spec, drawn, (&test, plan), (flavour, true), seed);
+        as_drawn.or_else(magnitudes)?
+    };
     // The tests with names repeat launches and count; here it would cost as much again.
     case.bit_equal.clear();
     case.gates.clear();
     case.pictures.clear();
     DRAWN.clone_into(&mut case.test);
     Some(case)
+}
+
+/// The case with values of this flavour in the inputs that `[draw]` leaves open; with the magnitudes of most inputs that come
+/// under a root or a logarithm, if asked for and if there are some.
+fn with_values(
+    spec: &Spec,
+    drawn: &DrawnSizes,
+    (test, plan): (&Test, &Plan),
+    (flavour, magnitudes): (Flavour, bool),
+    seed: u64,
+) -> Option<Case> {
+    let given = drawn.given(&spec.tensors, &plan.kernels);
+    let open = |name: &str| given.as_ref().is_some_and(|given| !given.contains(name));
+    let permitted = Permitted::of(spec, test);
+    let mut data: BTreeMap<String, Data> = BTreeMap::new();
+    let mut positive = 0;
+    let inputs = test.inputs.iter().filter(|t| open(&t.name) && t.dtype.is_float());
+    for (i, tensor) in inputs.enumerate() {
+        let stream =
+            |part: &str| Stream::new(seed, &test.name, &format!("{} {i}{part}", tensor.name));
+        let allowed = permitted.for_input(spec, &tensor.name);
+        let mut made = values::make(flavour, tensor, stream(""), &allowed);
+        // Not of all: a formula may square one and take the root of another, and the sign of the first counts.
+        if magnitudes && allowed.under_root && stream(" sign").below(4) > 0 {
+            positive += 1;
+            let values = made.take().unwrap_or_else(|| values::normal(tensor, stream("")));
+            made = Some(values.into_iter().map(f64::abs).collect());
+        }
+        let kind = || Data::Kind(DataKind::Normal { scale: 1.0, shift: 0.0 });
+        data.insert(tensor.name.clone(), made.map_or_else(kind, Data::Values));
+    }
+    if magnitudes && positive == 0 {
+        return None;
+    }
+    let mut test = test.clone();
+    test.data.extend(data);
+    oracle::build_case(spec, &test, seed).ok()
 }
 
 #[cfg(test)]

@@ -22,6 +22,11 @@ pub(super) struct Allowed {
     pub subnormal: bool,
     /// The values that are not finite which tests of the spec give to this input, and so define what they lead to.
     pub stated: Vec<f64>,
+    /// Positive numbers below [`SMALL`] that stand in what is computed from the input: a constant that keeps a root or a
+    /// denominator from 0.
+    pub constants: Vec<f64>,
+    /// A root or a logarithm is computed from it, which negative values may not allow.
+    pub under_root: bool,
 }
 
 /// Where an input may hold infinities.
@@ -88,6 +93,8 @@ impl Permitted {
             extreme: self.products(spec, input) <= 1,
             subnormal: !reached.iter().any(|(_, text)| text.contains("sum[")),
             stated: stated(spec, input),
+            constants: small_constants(spec, &reached),
+            under_root: reached.iter().any(|(_, text)| calls(text).any(|f| ROOTS.contains(&f))),
         }
     }
 
@@ -111,6 +118,12 @@ impl Permitted {
         self.statements.iter().filter(|(n, _)| reached(n)).map(total).max().unwrap_or(0)
     }
 }
+
+/// A constant of this size and more is no correction of what it is added to.
+const SMALL: f64 = 0.01;
+
+/// Functions that only positive numbers have.
+const ROOTS: [&str; 4] = ["sqrt", "rsqrt", "log", "pow"];
 
 /// More products than are allowed.
 const MANY: usize = 1000;
@@ -204,6 +217,48 @@ fn only_chooses(text: &str) -> bool {
         && !outside.contains("prod")
 }
 
+/// The constants of these statements that are small, and the values of their scalars that are, in any test.
+fn small_constants(spec: &Spec, statements: &[&(String, String)]) -> Vec<f64> {
+    let mut all: Vec<f64> = Vec::new();
+    for (name, text) in statements {
+        all.extend(numbers(&outside_brackets(text)));
+        let sources = spec.tensors.formula.sources(name);
+        let scalars =
+            spec.tests.iter().flat_map(|test| &test.data).filter(|(of, _)| sources.contains(*of));
+        for (_, data) in scalars {
+            if let Data::Values(values) = data
+                && let [value] = values[..]
+            {
+                all.push(value);
+            }
+        }
+    }
+    all.retain(|value| 0.0 < *value && *value < SMALL);
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    all
+}
+
+/// The numbers that stand in a formula.
+fn numbers(text: &str) -> impl Iterator<Item = f64> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let start = rest.find(|c: char| c.is_ascii_digit() || is_word(c))?;
+        let word = &rest[start..];
+        let is_number = word.starts_with(|c: char| c.is_ascii_digit());
+        let mut before = ' ';
+        let end = word.find(|c: char| {
+            let sign = is_number && before == 'e' && matches!(c, '-' | '+');
+            before = c;
+            !(is_word(c) || sign || (is_number && c == '.'))
+        });
+        let (word, after) = word.split_at(end.unwrap_or(word.len()));
+        rest = after;
+        Some(word.parse().ok().filter(|_| is_number))
+    })
+    .flatten()
+}
+
 /// The values of `input` that are not finite in some test.
 fn stated(spec: &Spec, input: &str) -> Vec<f64> {
     let of = |test: &Test| match test.data.get(input) {
@@ -243,6 +298,8 @@ mod tests {
         }
         assert!(is_sum_of_products("b[n] + sum[k] grad(A)[m,k] * B[k,n+(2*k)]"));
         assert!(!is_sum_of_products("sum[k] (A[m,k] - mean[m]) * B[k,n]"));
+        let text = "0.5 * x2 + max(1e-8, 3.25) * rsqrt(x + 0.00001) - 7e+3";
+        assert_eq!(numbers(text).collect::<Vec<_>>(), [0.5, 1e-8, 3.25, 1e-5, 7e3]);
         assert_eq!(calls("log(max(a, 1)) * grad(x)").collect::<Vec<_>>(), ["log", "max", "grad"]);
     }
 }

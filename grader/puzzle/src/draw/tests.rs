@@ -252,3 +252,54 @@ fn what_a_tile_keeps_is_infinite_in_a_finite_row() {
         assert!(plans(&spec, seed).iter().any(shows), "{seed}");
     }
 }
+
+/// Adam's step: the root of a moment that is never negative, and a constant that only small moments show.
+#[test]
+fn roots_get_positive_values_and_small_constants_get_values_of_their_size() {
+    let text = r#"
+title = "adam"
+[dims]
+free = ["N"]
+[tensors]
+w = "f32[N]"
+g = "f32[N]"
+v = "f32[N]"
+moment = "f32[N]"
+next = "f32[N]"
+[math]
+forward = """
+moment[i] = 0.999 * v[i] + 0.001 * g[i] * g[i]
+next[i] = w[i] - g[i] / (sqrt(moment[i]) + 0.00000001)
+"""
+[[launch]]
+kernel = "f"
+args = ["w", "g", "v", "next", "N"]
+block = 64
+grid = "ceil_div(N, 64)"
+[[test]]
+name = "t"
+dims = { N = 75 }
+data = { v = "ones" }
+[draw]
+dims = { N = [1, 70] }
+"#;
+    let spec = Spec::parse(text, Path::new("x.toml")).unwrap();
+    for seed in 0..5 {
+        let plans = plans(&spec, seed);
+        let cases: Vec<Case> =
+            plans.iter().filter_map(|p| Some(build(&spec, p, seed)?.0)).collect();
+        assert!(cases.len() > plans.len() / 2, "{seed}: {} of {}", cases.len(), plans.len());
+        let start = |case: &Case, name: &str| {
+            let tensor = case.tensors.iter().find(|t| t.tensor.name == name).unwrap();
+            tensor.start().unwrap().to_vec()
+        };
+        let signed = |case: &&Case| start(case, "g").iter().any(|g| *g < 0.0);
+        assert!(cases.iter().filter(signed).count() > 5, "{seed}");
+        // sqrt(moment + 1e-8) would be 1e-4 where sqrt(moment) + 1e-8 is 1e-8.
+        let tells = |case: &Case| {
+            let (g, v) = (start(case, "g"), start(case, "v"));
+            g.iter().zip(&v).any(|(g, v)| *v < 1e-7 && g.abs() < 1e-3 && *g != 0.0)
+        };
+        assert!(cases.iter().any(tells), "{seed}");
+    }
+}

@@ -23,6 +23,9 @@ pub enum Flavour {
     LargestLast,
     /// Values that differ from 1 in their last bits.
     NearOne,
+    /// Rows of the size of a small constant of the formula, or of its square root, and rows of zeros: what the constant is
+    /// added to no longer hides it.
+    NearConstants,
     /// The smallest numbers of the type, subnormal ones among them.
     Tiny,
     /// The largest numbers of the type.
@@ -36,7 +39,7 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    const SPECIAL: [Self; 12] = [
+    const SPECIAL: [Self; 13] = [
         Self::Normal,
         Self::Ties,
         Self::Offsets,
@@ -44,6 +47,7 @@ impl Flavour {
         Self::Spread,
         Self::LargestLast,
         Self::NearOne,
+        Self::NearConstants,
         Self::Tiny,
         Self::Huge,
         Self::NotANumber,
@@ -75,6 +79,12 @@ fn exponents(dtype: DType) -> (i64, i64, i64) {
         DType::I32 | DType::I64 | DType::U8 => (0, 0, 6),
         DType::F32 | DType::F64 | DType::BF16 => (-149, -126, 126),
     }
+}
+
+/// Real values around 0.
+pub(super) fn normal(tensor: &Tensor, mut stream: Stream) -> Vec<f64> {
+    let values: Vec<f64> = (0..tensor.len()).map(|_| stream.normal()).collect();
+    decode(tensor.dtype, &encode(tensor.dtype, &values))
 }
 
 fn infinity(stream: &mut Stream) -> f64 {
@@ -140,6 +150,22 @@ pub(super) fn make(
         Flavour::NearOne => {
             let unit = 2_f64.powi(if most > 20 { -23 } else { -10 });
             (0..len).map(|_| 1.0 + unit * s.between(-8, 8)).collect()
+        }
+        Flavour::NearConstants if allowed.constants.is_empty() => return None,
+        Flavour::NearConstants => {
+            // What has a single axis is as often a list of numbers as a row.
+            let row = if tensor.shape.len() > 1 { row } else { 1 };
+            let constants = &allowed.constants;
+            let mut scale = 0.0;
+            let mut value = |i: usize| {
+                if i.is_multiple_of(row) {
+                    let constant = constants[s.below(constants.len() as u32) as usize];
+                    let root = constant.sqrt();
+                    scale = [constant, root, root, 0.0][s.below(4) as usize];
+                }
+                scale * s.normal()
+            };
+            (0..len).map(&mut value).collect()
         }
         Flavour::Tiny | Flavour::Huge if !allowed.extreme => return None,
         Flavour::Tiny => {
