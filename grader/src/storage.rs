@@ -38,6 +38,9 @@ fn meaning(name: &str) -> Option<&'static str> {
         name if name.starts_with("nvcc-") && name.ends_with(".partial") => {
             Some("an installation that was interrupted")
         }
+        name if name.starts_with(toolchain::libraries::FOLDER) => {
+            Some("headers and sources of cuBLAS and cuRAND, for programs")
+        }
         name if name.starts_with("nvcc-") => Some("NVIDIA's CUDA compiler, installed with pip"),
         _ => None,
     }

@@ -153,7 +153,7 @@ impl Toolchain {
             debugger: request.debugger,
             library: inputs.usage.library(),
             inline_ptx: inputs.usage.inline_ptx(),
-            profilers: inputs.usage.profilers(),
+            supplied: inputs.usage.supplied(),
             ..Job::new(&folder, &file, &bytes)
         };
         source.inline_ptx = job.inline_ptx;
@@ -247,7 +247,7 @@ impl Toolchain {
             arch: request.arch,
             debugger: request.debugger,
             inline_ptx: inputs.usage.inline_ptx(),
-            profilers: inputs.usage.profilers(),
+            supplied: inputs.usage.supplied(),
             ..Job::new(&folder, &file, &bytes)
         };
         let messages = self.front_end.ptx(&job)?.messages;

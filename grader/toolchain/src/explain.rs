@@ -251,6 +251,11 @@ fn explain_undefined(
     if let Some(advice) = known_name(name) {
         return advice.to_owned();
     }
+    if ["cublas", "CUBLAS_", "curand", "CURAND_"].iter().any(|start| name.starts_with(start)) {
+        return format!(
+            "the grader has a part of cuBLAS and cuRAND, without `{name}`; the book's page on programs lists what it has"
+        );
+    }
     if let Some(declared) = declaration(all, name) {
         let line = text[..all[declared].span.start].matches('\n').count() + 1;
         return if all[declared].span.start < span.start {

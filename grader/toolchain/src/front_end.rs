@@ -101,8 +101,8 @@ pub(crate) struct Job<'a> {
     pub(crate) inline_ptx: bool,
     /// False if nothing in them can be a kernel, or compiled otherwise for the device than for the host.
     pub(crate) device_code: bool,
-    /// Whether they include headers for profilers, which not every CUDA has.
-    pub(crate) profilers: bool,
+    /// Whether they include headers that not every CUDA has.
+    pub(crate) supplied: bool,
     /// Options of the user's own, behind all others.
     pub(crate) flags: &'a [String],
     /// The folder of the program's first source.
@@ -151,7 +151,7 @@ impl<'a> Job<'a> {
             library: StandardLibrary::Whole,
             inline_ptx: false,
             device_code: true,
-            profilers: false,
+            supplied: false,
             flags: &[],
             program: folder,
         }

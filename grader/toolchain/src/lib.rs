@@ -21,6 +21,7 @@ mod file_names;
 pub mod find;
 mod front_end;
 pub mod includes;
+pub mod libraries;
 mod messages;
 pub mod module;
 mod nvcc;
@@ -33,6 +34,7 @@ pub mod scratch;
 pub mod similar;
 mod source_file;
 pub mod spinner;
+mod supplied_headers;
 mod usage;
 pub mod wheels;
 

@@ -4,7 +4,6 @@ mod device_part;
 mod direct;
 mod execution;
 mod glue;
-mod headers;
 mod library;
 mod plan;
 mod precompiled_header;
@@ -19,6 +18,7 @@ use super::front_end::{FrontEnd, HostOutput, Job, Linked, Output, Readable, Targ
 use super::messages::{Level, Message, parse};
 use super::resources::{self, Resources};
 use super::scratch::{self, Scratch};
+use super::supplied_headers;
 use super::usage::StandardLibrary;
 use crate::process::{Finished, Limits, Termination, run_until};
 use diagnostic::{Failure, FailureKind};
@@ -301,8 +301,8 @@ impl FrontEnd for NvccFrontEnd {
         if job.library == StandardLibrary::WithoutSpecialFunctions {
             flags.extend(BESIDE_SPECIAL_FUNCTIONS.map(OsString::from));
         }
-        if job.profilers {
-            flags.push(format!("-Xcompiler=-idirafter,{}", headers::FOLDER).into());
+        if job.supplied {
+            flags.push(format!("-Xcompiler=-idirafter,{}", supplied_headers::FOLDER).into());
         }
         flags.extend(job.flags.iter().map(OsString::from));
         flags

@@ -1,5 +1,7 @@
 //! What a source uses of CUDA and C++, as far as its words and includes tell: what it cannot use need not be compiled.
 
+use super::libraries::LIBRARIES;
+use super::supplied_headers::SUPPLIED;
 use cpptext::tokens::words;
 use std::path::Path;
 
@@ -22,9 +24,6 @@ const PLAIN_HEADERS: [&str; 16] = [
     "stdlib.h",
     "string.h",
 ];
-
-/// Headers of CUDA for profilers, which the compiler from `PyPI` lacks.
-const PROFILERS: [&str; 3] = ["cuda_profiler_api.h", "nvToolsExt.h", "nvtx3/nvToolsExt.h"];
 
 /// How the names of libstdc++'s special functions start (`std::beta`, `std::sph_bessel`, `__gnu_cxx::hyperg`).
 const SPECIAL_FUNCTIONS: [&str; 14] = [
@@ -71,7 +70,9 @@ pub struct Usage {
     foreign: bool,
     device: bool,
     inline_ptx: bool,
-    profilers: bool,
+    supplied: bool,
+    library_headers: bool,
+    libraries: [bool; LIBRARIES.len()],
 }
 
 impl Usage {
@@ -83,6 +84,9 @@ impl Usage {
             self.special |= SPECIAL_FUNCTIONS.iter().any(|start| word.starts_with(start));
             self.device |= DEVICE_WORDS.contains(&word);
             self.inline_ptx |= INLINE_PTX.contains(&word);
+            for (used, library) in self.libraries.iter_mut().zip(LIBRARIES) {
+                *used |= library.begins_with(word);
+            }
         }
         let pastes = text.contains("##") || text.contains("%:%:");
         self.device |= pastes;
@@ -91,7 +95,9 @@ impl Usage {
 
     /// Sees that a header of CUDA or of the host compiler is included.
     pub fn include(&mut self, header: &Path) {
-        self.profilers |= PROFILERS.iter().any(|profiler| Path::new(profiler) == header);
+        let is_header = |(name, _): &(&str, &str)| Path::new(name) == header;
+        self.supplied |= SUPPLIED.iter().any(is_header);
+        self.library_headers |= LIBRARIES.iter().any(|of| of.headers.iter().any(is_header));
         let plain = PLAIN_HEADERS.iter().any(|plain| Path::new(plain) == header);
         self.standard |= !plain;
         // C++'s own headers have neither a folder nor an extension; C's are its `c...`.
@@ -119,9 +125,19 @@ impl Usage {
         self.inline_ptx
     }
 
-    /// Does it include headers that are for profilers?
-    pub fn profilers(self) -> bool {
-        self.profilers
+    /// Does it include headers that not every CUDA has?
+    pub fn supplied(self) -> bool {
+        self.supplied
+    }
+
+    /// Does it include a header of one of NVIDIA's [`LIBRARIES`]?
+    pub fn library_headers(self) -> bool {
+        self.library_headers
+    }
+
+    /// Which of NVIDIA's [`LIBRARIES`] does it call on the host?
+    pub fn libraries(self) -> [bool; LIBRARIES.len()] {
+        self.libraries
     }
 
     /// False if nothing of it can be a kernel, or compiled otherwise for the device than for the host.

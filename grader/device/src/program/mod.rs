@@ -108,8 +108,8 @@ pub fn compile(
     if let Some(name) = library.undefined.iter().find(defined) {
         let title = format!("`{name}` is declared and called, but never defined");
         let help = if library_of_nvidia(name) {
-            "the virtual machine runs kernels whose source is compiled; NVIDIA's libraries need a GPU \
-             and nvcc itself"
+            "the virtual machine has a part of cuBLAS and cuRAND; NVIDIA's libraries need a GPU and nvcc \
+             itself"
         } else {
             "define it, or name the file that does so after this one: the grader links the files that \
              it is given with CUDA's runtime and the C++ library, and nothing else"

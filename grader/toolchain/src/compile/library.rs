@@ -6,6 +6,7 @@ use crate::explain::{self, Sources};
 use crate::file_names::FileNames;
 use crate::front_end::{Glue, HostOutput, Job, Linked, Target, VirtualArch};
 use crate::includes::{Headers, Inputs, SearchPath};
+use crate::libraries::{self, LIBRARIES};
 use crate::messages::{Level, Message};
 use crate::source_file::SourceFile;
 use crate::usage::StandardLibrary;
@@ -69,6 +70,25 @@ struct LibraryNotes {
     messages: Vec<Message>,
 }
 
+/// What a program needs of NVIDIA's libraries.
+#[derive(Default)]
+struct Libraries {
+    /// The folder of headers.
+    folder: Option<PathBuf>,
+    /// The sources to link.
+    sources: Vec<PathBuf>,
+    /// The options of the linker.
+    options: Vec<String>,
+}
+
+impl Libraries {
+    /// The names of the headers, if there is a folder of them.
+    fn headers(&self) -> impl Iterator<Item = String> {
+        let headers = LIBRARIES.iter().flat_map(|library| library.headers);
+        headers.filter(|_| self.folder.is_some()).map(|(name, _)| (*name).to_owned())
+    }
+}
+
 impl Toolchain {
     /// Compiles host code and its kernels, or takes the result from the cache.
     ///
@@ -76,10 +96,32 @@ impl Toolchain {
     /// As [`Toolchain::compile`]. What is wrong in the glue is a usage failure: the spec's author wrote it.
     pub fn library(&self, request: &LibraryRequest<'_>) -> Result<Library, Failure> {
         let start = Instant::now();
+        let used = self.libraries(request)?;
+        let include_dirs = [request.include_dirs, used.folder.as_slice()].concat();
+        let names: Vec<String> = match request.headers {
+            Headers::Offered { names, .. } => names.iter().cloned().chain(used.headers()).collect(),
+            Headers::Any => Vec::new(),
+        };
+        let headers = match request.headers {
+            Headers::Offered { workbook, .. } => Headers::Offered { names: &names, workbook },
+            Headers::Any => Headers::Any,
+        };
+        let flags = [request.flags, &used.options].concat();
+        let own =
+            LibraryRequest { include_dirs: &include_dirs, headers, flags: &flags, ..*request };
+        // Options are for the program, whose macros no library knows.
+        let of_library = LibraryRequest {
+            include_dirs: used.folder.as_slice(),
+            headers: Headers::Any,
+            flags: &[],
+            ..*request
+        };
+        let request = &own;
         let others = thread::scope(|scope| {
-            let others = request.others.iter();
+            let others = request.others.iter().map(|source| (request, source));
+            let others = others.chain(used.sources.iter().map(|source| (&of_library, source)));
             let all: Vec<_> = others
-                .map(|source| scope.spawn(move || self.host_code(request, source, None)))
+                .map(|(request, source)| scope.spawn(move || self.host_code(request, source, None)))
                 .collect();
             let joined = all.into_iter().map(|one| one.join().unwrap_or_else(|e| resume_unwind(e)));
             joined.collect::<Result<Vec<Library>, Failure>>()
@@ -94,6 +136,40 @@ impl Toolchain {
         }
         library.time = start.elapsed();
         Ok(library)
+    }
+
+    /// What a program needs of NVIDIA's libraries: for a GPU, its own; for the virtual machine, the grader's parts of them.
+    fn libraries(&self, request: &LibraryRequest<'_>) -> Result<Libraries, Failure> {
+        let mut called = [false; LIBRARIES.len()];
+        let mut includes = false;
+        for source in
+            [request.source].into_iter().chain(request.others.iter().map(PathBuf::as_path))
+        {
+            let Submission { inputs, .. } =
+                self.submission(source, request.base, request.include_dirs, request.headers)?;
+            includes |= inputs.usage.library_headers();
+            for (called, here) in called.iter_mut().zip(inputs.usage.libraries()) {
+                *called |= here;
+            }
+        }
+        let mut libraries = Libraries::default();
+        if !includes {
+            return Ok(libraries);
+        }
+        let called =
+            LIBRARIES.into_iter().zip(called).filter_map(|(of, called)| called.then_some(of));
+        match request.target {
+            Target::Program { .. } => {
+                libraries.options = called.map(|library| library.option.to_owned()).collect();
+            }
+            Target::Library { .. } => {
+                let folder =
+                    libraries::folder(self.cache.folder().parent().unwrap_or(Path::new(".")))?;
+                libraries.sources = called.map(|library| library.source_in(&folder)).collect();
+                libraries.folder = Some(folder);
+            }
+        }
+        Ok(libraries)
     }
 
     /// Compiles a source and links it with the glue and these objects; without any, to an object file.
@@ -139,7 +215,7 @@ impl Toolchain {
             },
             inline_ptx: inputs.usage.inline_ptx(),
             device_code: inputs.usage.device_code() || !usage_is_known,
-            profilers: inputs.usage.profilers(),
+            supplied: inputs.usage.supplied(),
             flags: request.flags,
             program,
         };

@@ -4,11 +4,11 @@
 //! The copy holds the bytes that were hashed for the cache, whatever becomes of the file meanwhile. It begins with a `#line`, which
 //! gives it a name for messages, line information and `__FILE__`.
 
-use super::headers;
 use crate::file_names::{FileNames, INCLUDED, OWN, SOURCE};
 use crate::front_end::Job;
 use crate::messages::Message;
 use crate::ptx::rename_files;
+use crate::supplied_headers;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -41,8 +41,8 @@ impl<'a> Stage<'a> {
         for (i, include) in job.include_dirs.iter().enumerate() {
             symlink(include, folder.join(format!("{INCLUDED}{i}")))?;
         }
-        if job.profilers {
-            headers::write(folder)?;
+        if job.supplied {
+            supplied_headers::write(folder)?;
         }
         Ok(Self { folder, names })
     }
