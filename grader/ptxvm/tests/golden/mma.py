@@ -2,8 +2,7 @@
 
 Usage, on a machine with an NVIDIA driver, Python and numpy: python3 mma.py OUT.
 
-OUT/mma.txt has a line for each kernel: its name and the bytes of one D. OUT/mma.bin has for each of them a hash of each of its SETS
-results. The operands are made by `operands`, here and in tests/it/products.rs alike. OUT/whole.txt says how the other kernels of the
+OUT/mma.txt has a line for each kernel: its name, the bytes of one D, and for each sort of operands a hash of the hashes of its results. The operands are made by `operands`, here and in tests/it/products.rs alike. OUT/whole.txt says how the other kernels of the
 fixtures did on whole numbers, where every order of sums gives the same.
 """
 
@@ -93,9 +92,9 @@ def plan(name):
     return list(zip([m * k, k * n, m * n, m * n], kinds))
 
 
-def hashes(results):
-    """Of each set: h = (h ^ element) * prime, from the first to the last; the low 32 bits."""
-    rows = results.astype(np.uint64).reshape(-1, results.size // SETS)
+def hashes(rows):
+    """Of each row: h = (h ^ element) * prime, from the first to the last; the low 32 bits."""
+    rows = rows.astype(np.uint64)
     state = np.full(len(rows), 0xCBF29CE484222325, np.uint64)
     for column in rows.T:
         state = (state ^ column) * U(0x9E3779B97F4A7C15)
@@ -174,7 +173,7 @@ def whole_kernels(gpu, mma, wmma, say):
 
 def main():
     folder = sys.argv[1]
-    gpu, lines, data = Fixtures(), [], []
+    gpu, lines = Fixtures(), []
     files = ["mma_sm90.ptx", "wmma_sm90.ptx", "mma_hopper_sm90.ptx"]
     modules = [gpu.load_file(file) for file in files]
     mma, wmma, _ = modules
@@ -186,10 +185,10 @@ def main():
             out = packed(np.zeros(SETS * size), kind)
             arrays = [packed(operands(name, i, kind, size), kind) for i, (size, kind) in enumerate(matrices)]
             d = gpu.run(module, name, (SETS, 1, 1), (32, 1, 1), arrays + [out], out)
-            lines.append(f"{name} {d.nbytes // SETS}\n")
-            data.append(hashes(d).tobytes())
+            # Every fourth set has operands of the same sort.
+            sorts = hashes(hashes(d.reshape(SETS, -1)).reshape(-1, 4).T)
+            lines.append(f"{name} {d.nbytes // SETS} {' '.join(f'{sort:08x}' for sort in sorts)}\n")
     open(os.path.join(folder, "mma.txt"), "w").write("".join(lines))
-    open(os.path.join(folder, "mma.bin"), "wb").write(b"".join(data))
     with open(os.path.join(folder, "whole.txt"), "w") as report:
         whole_kernels(gpu, mma, wmma, lambda name, same: report.write(f"{name} {'equal' if same else 'DIFFERENT'}\n"))
 

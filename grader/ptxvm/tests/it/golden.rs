@@ -107,16 +107,6 @@ pub fn program(result: &str, instruction: &str) -> String {
     )
 }
 
-/// Bytes of a result.
-pub fn width(result: &str) -> usize {
-    match result {
-        "p0" => 1,
-        "rs0" => 2,
-        "r0" | "f0" => 4,
-        _ => 8,
-    }
-}
-
 /// NaNs as all ones below the sign.
 fn canonical(kind: &str, value: u64) -> u64 {
     let (mask, infinity) = match kind {
