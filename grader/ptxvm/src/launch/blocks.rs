@@ -7,7 +7,7 @@ use super::schedule::Schedule;
 use crate::finding::SharedArray;
 
 use crate::machine::block::{
-    Barriers, BlockStatus, InstructionQuota, LivelockDetector, WarpScheduler,
+    Barriers, BlockStatus, InstructionQuota, LONGEST_REST, LivelockDetector, WarpScheduler,
 };
 use crate::machine::exec::state::{BlockState, Env};
 use crate::machine::monitor::Monitor;
@@ -24,6 +24,23 @@ pub(crate) struct ResidentBlock<M> {
     pub state: BlockState<M>,
     pub warps: Vec<Warp>,
     pub barriers: Barriers,
+    /// If all its warps did nothing but wait for other blocks in its last turn: how many turns it has left to others since.
+    rested: Option<u32>,
+}
+
+impl<M> ResidentBlock<M> {
+    /// Leaves the turn of a block to others if all its warps waited in its last one, and the words that they poll are unchanged.
+    /// It runs now and then nevertheless, because it may wait for something else as well.
+    fn rest(&mut self, env: &Env) -> bool {
+        let Some(rested) = self.rested.filter(|&rested| rested < LONGEST_REST) else {
+            return false;
+        };
+        let rests = self.state.polled.are_unchanged(u32::MAX, env.memory, &self.state.shared);
+        if rests {
+            self.rested = Some(rested + 1);
+        }
+        rests
+    }
 }
 
 /// The blocks of a launch.
@@ -60,6 +77,7 @@ impl Grid<'_> {
             state: BlockState::new(warps, monitor),
             warps: (0..warps).map(|_| Warp::new(program)).collect(),
             barriers: Barriers::default(),
+            rested: None,
         }
     }
 
@@ -72,6 +90,7 @@ impl Grid<'_> {
     ) {
         let ResidentBlock { state, warps, barriers, .. } = resident;
         resident.index = index;
+        resident.rested = None;
         *barriers = Barriers::default();
         state.begin(self.coordinates(index), &self.start.shared);
         state.monitor.resume(index);
@@ -125,8 +144,8 @@ impl Grid<'_> {
     pub fn run_interleaved<M: Monitor>(
         &self,
         common: &mut M,
-        residents: &mut VecDeque<ResidentBlock<M>>,
-        mut next: impl FnMut(Option<ResidentBlock<M>>, &mut M) -> Option<ResidentBlock<M>>,
+        residents: &mut VecDeque<Box<ResidentBlock<M>>>,
+        mut next: impl FnMut(Option<Box<ResidentBlock<M>>>, &mut M) -> Option<Box<ResidentBlock<M>>>,
         mut end: impl FnMut(&mut ResidentBlock<M>, BlockStatus) -> bool,
     ) {
         let Self { env, room, .. } = *self;
@@ -136,6 +155,9 @@ impl Grid<'_> {
         let mut free = None;
         let mut more = true;
         let mut livelock = LivelockDetector::default();
+        // Turns since a block did more than wait. When all have waited, none may leave its turn to others: it may wait for
+        // something else than the words that it polls.
+        let mut idle_turns = 0;
         loop {
             let mut quota = TURN_QUOTA;
             if more && (residents.len() as u64) < room {
@@ -148,12 +170,23 @@ impl Grid<'_> {
                 }
             }
             let Some(mut resident) = residents.pop_front() else { return };
+            if idle_turns <= residents.len() && resident.rest(env) {
+                residents.push_back(resident);
+                idle_turns += 1;
+                livelock = LivelockDetector::default();
+                continue;
+            }
             resident.state.monitor.exchange(common);
             resident.state.monitor.resume(resident.index);
-            let ResidentBlock { state, warps, barriers, .. } = &mut resident;
+            let ResidentBlock { state, warps, barriers, .. } = &mut *resident;
             let ended = WarpScheduler { env, state, warps }.run_for(barriers, quota, || false);
             resident.state.monitor.exchange(common);
-            if ended != BlockStatus::Idle {
+            if ended == BlockStatus::Idle {
+                resident.rested = Some(0);
+                idle_turns += 1;
+            } else {
+                resident.rested = None;
+                idle_turns = 0;
                 livelock = LivelockDetector::default();
             }
             if ended == BlockStatus::Paused {
@@ -175,9 +208,10 @@ impl Grid<'_> {
 }
 
 /// A hash of all registers of the resident blocks.
-fn fingerprint<M: Monitor>(env: &Env, residents: &mut VecDeque<ResidentBlock<M>>) -> u64 {
+fn fingerprint<M: Monitor>(env: &Env, residents: &mut VecDeque<Box<ResidentBlock<M>>>) -> u64 {
     // The order of the blocks is that of their turns.
-    residents.iter_mut().fold(0, |all, ResidentBlock { index, state, warps, .. }| {
+    residents.iter_mut().fold(0, |all, resident| {
+        let ResidentBlock { index, state, warps, .. } = &mut **resident;
         let print = WarpScheduler { env, state, warps }.fingerprint();
         all ^ (print ^ *index).wrapping_mul(2 * *index + 1)
     })
@@ -186,11 +220,11 @@ fn fingerprint<M: Monitor>(env: &Env, residents: &mut VecDeque<ResidentBlock<M>>
 /// Reports that all blocks wait for each other, at the first of them.
 fn report_livelock<M: Monitor>(
     env: &Env,
-    residents: &mut VecDeque<ResidentBlock<M>>,
+    residents: &mut VecDeque<Box<ResidentBlock<M>>>,
     end: &mut impl FnMut(&mut ResidentBlock<M>, BlockStatus) -> bool,
 ) {
     let Some(first) = residents.iter_mut().min_by_key(|resident| resident.index) else { return };
-    let ResidentBlock { state, warps, .. } = &mut *first;
+    let ResidentBlock { state, warps, .. } = &mut **first;
     WarpScheduler { env, state, warps }.report_livelock();
     end(first, BlockStatus::Endless);
 }

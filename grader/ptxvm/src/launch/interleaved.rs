@@ -21,18 +21,22 @@ impl Run<'_, '_> {
     ) -> Results<R> {
         let blocks = self.grid.blocks();
         let mut common = self.worker::<R>(None).state.monitor;
-        let mut residents: VecDeque<BlockStorage<'static, R>> = begun.into_iter().collect();
+        // In boxes, because blocks that wait are passed over again and again.
+        let mut residents: VecDeque<Box<BlockStorage<'static, R>>> =
+            begun.into_iter().map(Box::new).collect();
         for resident in &mut residents {
             resident.state.monitor.exchange(&mut common);
             // That is noted.
             resident.state.printing = 0;
         }
-        let mut storage = Some(storage);
-        let begin = |free: Option<BlockStorage<'static, R>>, common: &mut Observers<'static, R>| {
+        let mut storage = Some(Box::new(storage));
+        let begin = |free: Option<Box<BlockStorage<'static, R>>>,
+                     common: &mut Observers<'static, R>| {
             if next == blocks {
                 return None;
             }
-            let mut worker = free.or_else(|| storage.take()).unwrap_or_else(|| self.worker(None));
+            let mut worker =
+                free.or_else(|| storage.take()).unwrap_or_else(|| Box::new(self.worker(None)));
             worker.state.monitor.exchange(common);
             self.grid.begin(&mut worker, next, Schedule::Ascending);
             worker.state.monitor.exchange(common);

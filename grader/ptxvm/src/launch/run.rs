@@ -75,7 +75,7 @@ impl<'r, 'e> Run<'r, 'e> {
         worker: &mut BlockStorage<R>,
         quota: InstructionQuota,
     ) -> BlockStatus {
-        let ResidentBlock { index, state, warps, barriers } = worker;
+        let ResidentBlock { index, state, warps, barriers, .. } = worker;
         let stop = || self.stop.load(Relaxed) < *index;
         let before = (state.lane_instructions, state.printing);
         let ended =

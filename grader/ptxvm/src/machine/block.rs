@@ -19,6 +19,9 @@ const BARRIERS: usize = 16;
 /// as a deadlock.
 const IDLE_INSTRUCTIONS: u64 = 1 << 23;
 
+/// Turns in a row that a warp or a block may leave to others while what it polls is unchanged.
+pub(crate) const LONGEST_REST: u32 = 64;
+
 /// The state of a barrier between two releases.
 #[derive(Clone, Debug, Default)]
 struct Barrier {
@@ -118,6 +121,8 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
     ) -> BlockStatus {
         let end = self.executed().saturating_add(quota.block);
         let mut livelock = LivelockDetector::default();
+        // Whether warps that spin may leave their turn to others: not if all others wait as well.
+        let mut may_rest = true;
         loop {
             if let Some(index) = self.over_budget() {
                 self.endless(index);
@@ -128,9 +133,14 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
             }
             let mut ran = false;
             let mut idle = true;
+            let mut rests = false;
             for index in 0..self.warps.len() {
                 while self.warps[index].status == WarpStatus::Ready {
                     ran = true;
+                    if may_rest && self.rest(index) {
+                        rests = true;
+                        break;
+                    }
                     let warp = &mut self.warps[index];
                     let reason = Machine { env: self.env, state: self.state, warp }.run(quota.warp);
                     idle &= reason == YieldReason::Spins;
@@ -169,6 +179,10 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
             if !ran {
                 self.deadlock();
                 return BlockStatus::Complete;
+            }
+            may_rest = !idle;
+            if idle && rests {
+                continue;
             }
             if idle && self.allow_splits() {
                 if quota.block != u64::MAX {
@@ -278,6 +292,24 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
     /// The first warp that does not wait at a barrier.
     fn running(&self) -> Option<usize> {
         self.warps.iter().position(|warp| warp.status == WarpStatus::Ready)
+    }
+
+    /// Leaves the turn of a warp to others if it did nothing but spin in its last one and all that it polls is unchanged. It runs
+    /// now and then nevertheless, because it may wait for something else as well.
+    fn rest(&mut self, index: usize) -> bool {
+        let BlockState { polled, mbarriers, shared, .. } = &*self.state;
+        let warp = &mut self.warps[index];
+        let Some(rested) = warp.spin.rested.filter(|&rested| rested < LONGEST_REST) else {
+            return false;
+        };
+        // What waits for a barrier object polls no word.
+        let rests = warp.spin.may_split
+            && mbarriers.is_empty()
+            && polled.are_unchanged(1 << (warp.index % 32), self.env.memory, shared);
+        if rests {
+            warp.spin.rested = Some(rested + 1);
+        }
+        rests
     }
 
     /// Allows the warps to be split where some lanes wait for others that spin. True if that was allowed before.

@@ -5,6 +5,7 @@ pub(crate) mod block;
 pub(crate) mod exec;
 pub(crate) mod mbarriers;
 pub(crate) mod monitor;
+pub(crate) mod polled_words;
 pub(crate) mod registers;
 pub(crate) mod simd;
 pub(crate) mod warp;

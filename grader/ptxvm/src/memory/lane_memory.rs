@@ -34,6 +34,26 @@ pub(crate) fn byte_flags(place: usize, bytes: u32) -> u8 {
     ((1u8 << bytes) - 1) << (place & 3)
 }
 
+/// The value of a byte, if a lane can read it.
+pub(crate) fn byte(memory: &impl LaneMemory, lane: usize, address: u64) -> Option<u8> {
+    let place = memory.check(lane, address, 1, false).ok()?;
+    Some(memory.get(lane, place, 1).0 as u8)
+}
+
+/// A number that tells different contents of `size` bytes apart: up to 8 bytes their value. Bytes that a lane cannot read count
+/// as zero.
+pub(crate) fn value(memory: &impl LaneMemory, lane: usize, address: u64, size: u32) -> u64 {
+    if matches!(size, 1 | 2 | 4 | 8)
+        && let Ok(place) = memory.check(lane, address, size, false)
+    {
+        return memory.get(lane, place, size).0;
+    }
+    (0..size).fold(0, |all, index| {
+        let byte = byte(memory, lane, address.wrapping_add(index.into())).unwrap_or(0);
+        all ^ u64::from(byte).rotate_left(8 * index)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

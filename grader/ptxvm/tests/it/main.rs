@@ -37,5 +37,6 @@ mod reference;
 mod reordered;
 mod support;
 mod tensor;
+mod waiting;
 mod watchpoint;
 mod wide;

@@ -8,9 +8,9 @@ use crate::isa::names::{Guard, Slot};
 use crate::lanes::lanes;
 use crate::machine::async_copies::Copies;
 use crate::machine::mbarriers::Mbarriers;
+use crate::machine::polled_words::PolledWords;
 use crate::machine::simd::arith::ThreadedInstr;
 use crate::machine::simd::dispatch::Simd;
-use crate::machine::warp::spin_detector::PolledValue;
 use crate::memory::Memory;
 use crate::memory::flat::Flat;
 use crate::program::code::Program;
@@ -49,8 +49,8 @@ pub(crate) struct BlockState<M> {
     pub mbarriers: Mbarriers,
     /// Asynchronous copies of each warp.
     pub copies: Vec<Copies>,
-    /// The values that spinning warps have read and wait to see changed.
-    pub polled: Vec<PolledValue>,
+    /// The words that spinning warps have read and wait to see changed.
+    pub polled: PolledWords,
 }
 
 impl<M> BlockState<M> {
@@ -66,7 +66,7 @@ impl<M> BlockState<M> {
             lane_instructions: 0,
             mbarriers: Mbarriers::default(),
             copies: vec![Copies::default(); warps as usize],
-            polled: Vec::new(),
+            polled: PolledWords::default(),
         }
     }
 

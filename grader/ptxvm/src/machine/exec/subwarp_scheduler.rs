@@ -11,15 +11,15 @@ use crate::machine::monitor::Monitor;
 use crate::machine::warp::simt_stack::WarpStatus;
 use crate::machine::warp::spin_detector::{PolledValue, SpinVerdict};
 use crate::machine::warp::subwarp::SubwarpState;
-use crate::memory::lane_memory::LaneMemory;
+use crate::memory::lane_memory::{byte, value};
 
 impl<M: Monitor> Machine<'_, '_, M> {
     /// Begins a time slice. The warp no longer needs to be woken by what it polled before: it reads it itself now.
     pub(super) fn begin_slice(&mut self, slice_end: u64) {
         if !self.state.polled.is_empty() {
-            let index = self.warp.index;
-            self.state.polled.retain(|polled| polled.warp != index);
+            self.state.polled.forget(self.warp.index);
         }
+        self.warp.spin.rested = None;
         self.plan_check(slice_end);
     }
 
@@ -50,7 +50,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 found == Some(value)
             });
             if let SpinVerdict::Spinning(ran, polled) = seen {
-                self.state.polled.extend(polled);
+                self.state.polled.add(&polled);
                 if self.spins(ran) {
                     return Some(YieldReason::Spins);
                 }
@@ -101,6 +101,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
         self.warp.spin.idle = 0;
         self.warp.spin.note_idle_round();
+        self.warp.spin.rested = Some(0);
         true
     }
 
@@ -146,9 +147,10 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.each_window(mask, address, |machine, window, mask, addresses| {
             for lane in lanes(mask) {
                 let address = addresses[lane];
-                for at in (0..u64::from(size)).map(|index| address.wrapping_add(index)) {
+                let written = if writes { u64::from(size) } else { 0 };
+                for at in (0..written).map(|index| address.wrapping_add(index)) {
                     let owner = if window == Window::Local { lane as u8 } else { 0 };
-                    let old = machine.byte(window, lane, at).filter(|_| writes);
+                    let old = machine.byte(window, lane, at);
                     if let (Some(old), Some(probe)) = (old, &mut machine.warp.spin.probe) {
                         probe.bytes.entry((window, owner, at)).or_insert(old);
                     }
@@ -197,12 +199,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
     pub(super) fn changes_polled(&mut self, mask: u32, address: &Address) -> bool {
         let mut changes = false;
         self.each_window(mask, address, |machine, window, mask, addresses| {
-            let news = |polled: &PolledValue| {
-                polled.window == window
-                    && lanes(mask).any(|lane| addresses[lane] == polled.address)
-                    && machine.value_at(window, 0, polled.address, polled.size) != polled.value
-            };
-            changes |= machine.state.polled.iter().any(news);
+            let is_there = |at| lanes(mask).any(|lane| addresses[lane] == at);
+            let (memory, shared) = (machine.env.memory, &machine.state.shared);
+            changes |= machine.state.polled.any_changed(window, is_there, memory, shared);
         });
         changes
     }
@@ -216,9 +215,14 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
+    /// What lies at an address of a window ([`value`]).
     fn value_at(&self, window: Window, lane: usize, address: u64, size: u32) -> u64 {
-        let bytes = (0..u64::from(size)).map(|index| address.wrapping_add(index));
-        bytes.fold(0, |all, at| all << 8 | u64::from(self.byte(window, lane, at).unwrap_or(0)))
+        match window {
+            Window::Global => value(&self.env.memory, lane, address, size),
+            Window::Shared => value(&self.state.shared, lane, address, size),
+            Window::Local => value(&self.warp.local, lane, address, size),
+            Window::Const | Window::Param => 0,
+        }
     }
 
     /// Voids the running probe, before an operation whose effects it does not track.
@@ -227,9 +231,4 @@ impl<M: Monitor> Machine<'_, '_, M> {
             probe.lost = true;
         }
     }
-}
-
-fn byte(memory: &impl LaneMemory, lane: usize, address: u64) -> Option<u8> {
-    let place = memory.check(lane, address, 1, false).ok()?;
-    Some(memory.get(lane, place, 1).0 as u8)
 }

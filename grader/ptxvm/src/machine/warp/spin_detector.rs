@@ -50,9 +50,12 @@ pub(crate) struct SpinDetector {
     pub(super) idle_rounds: u32,
     /// Lanes that have read nothing new, and the instruction count of the warp since which that is so.
     pub(super) unchanged_since: Option<(u32, u64)>,
-    /// What lanes have read that were found to spin although their registers change. As long as they read the same, they still
-    /// spin: that need not be found out again each time it is their turn.
+    /// What lanes have read that were found to spin although their registers change. If they read there again and again and get
+    /// the same value, they spin again: that need not be found out anew each time it is their turn, or for each round that they
+    /// wait for.
     known: Vec<PolledValue>,
+    /// If the warp did nothing but spin in its last turn: how many turns it has left to others since.
+    pub rested: Option<u32>,
 }
 
 /// A byte of memory: its window, the lane (in local memory), and its address.
@@ -69,6 +72,13 @@ pub(crate) struct PolledValue {
     /// Size of the access in bytes.
     pub size: u32,
     pub value: u64,
+}
+
+impl PolledValue {
+    fn same_place(&self, other: &Self) -> bool {
+        let place = |value: &Self| (value.lane, value.window, value.address, value.size);
+        place(self) == place(other)
+    }
 }
 
 /// One probe: a saved state of the running lanes, to which they may return.
@@ -125,6 +135,7 @@ impl SpinDetector {
             idle_rounds: 0,
             unchanged_since: None,
             known: Vec::new(),
+            rested: None,
         };
         spin.restart();
         spin
@@ -141,6 +152,7 @@ impl SpinDetector {
         self.idle_rounds = 0;
         self.unchanged_since = None;
         self.known.clear();
+        self.rested = None;
     }
 
     /// Notes that the warp has done nothing but spin in its slice. If others have not helped for a while, it may be split.
@@ -172,10 +184,11 @@ impl SpinDetector {
         self.known.extend_from_slice(polled);
     }
 
-    /// Whether lanes that were found to spin have read the same again, and nothing else.
+    /// Whether lanes that were found to spin read at the same places again, nothing else, and nothing new.
     pub(super) fn still_spins(&self, probe: &SpinProbe) -> bool {
         let repeats = probe.again && !probe.news && !probe.lost;
-        repeats && probe.polled.values().flatten().all(|value| self.known.contains(value))
+        let is_known = |value: &PolledValue| self.known.iter().any(|old| old.same_place(value));
+        repeats && probe.polled.values().flatten().all(is_known)
     }
 
     /// Ends a probe that has shown spinning lanes: the next one comes soon.

@@ -192,10 +192,13 @@ fn join(a: &Rc<Node>, b: &Rc<Node>, level: u32) -> (Rc<Node>, bool, bool) {
     let (mut is_a, mut is_b) = (true, true);
     let joined = match (&**a, &**b) {
         (Node::Block(of_a), Node::Block(of_b)) if of_a.number == of_b.number => {
-            let seen = of_a.warps.iter().zip(&of_b.warps).map(|(x, y)| x.join(*y));
-            let warps: Box<[WarpClock]> = seen.collect();
-            (is_a, is_b) = (warps == of_a.warps, warps == of_b.warps);
-            Node::Block(Block { number: of_a.number, levels: of_a.levels, warps })
+            let seen = || of_a.warps.iter().zip(&of_b.warps).map(|(x, y)| x.join(*y));
+            (is_a, is_b) =
+                (seen().eq(of_a.warps.iter().copied()), seen().eq(of_b.warps.iter().copied()));
+            if is_a || is_b {
+                return (Rc::clone(if is_b { b } else { a }), is_a, is_b);
+            }
+            Node::Block(Block { number: of_a.number, levels: of_a.levels, warps: seen().collect() })
         }
         _ => {
             let (of_a, of_b) = (branches(a, level), branches(b, level));
