@@ -30,7 +30,7 @@ const LATE: f64 = 5e-4;
 
 /// The compute capability of GPUs that run code for `sm_90a`.
 const HOPPER: (u32, u32) = (9, 0);
-/// Why a step is neither counted nor timed elsewhere.
+/// Why a step is not timed elsewhere.
 const HOPPER_ALONE: &str = "it is for compute capability 9.0 alone (sm_90a)";
 
 /// The library of convolutions, before its version is known.
@@ -185,9 +185,6 @@ fn count_entry(
     settings: &Settings<'_>,
     counted: &mut Option<(String, Work)>,
 ) -> Result<ContestantResult, Failure> {
-    if entry.spec.hopper {
-        return Ok(ContestantResult::Refused(HOPPER_ALONE.to_owned()));
-    }
     if entry.spec.is_host() {
         let why = "its host code launches the kernels, and its launches are only timed";
         return Ok(ContestantResult::Refused(why.to_owned()));

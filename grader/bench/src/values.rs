@@ -192,7 +192,7 @@ mod tests {
         ];
         let (grid, block) = ([2, 1, 1], [64, 1, 1]);
         let kernel = "draw".to_owned();
-        let launch = Launch { module, kernel, grid, block, shared: 0, cooperative: false, params };
+        let launch = Launch { module, kernel, grid, block, shared: 0, params, ..Launch::default() };
         let launched = device.launch(launch).unwrap();
         assert!(launched.complete, "{:?}", launched.fault);
         decode(dtype, &device.read(address, bytes).unwrap().0)

@@ -158,6 +158,8 @@ pub struct Launch {
     pub shared: u32,
     /// True if all blocks run at once and may wait for each other.
     pub cooperative: bool,
+    /// The blocks of a cluster in x, y and z, if the launch says so.
+    pub cluster: Option<[u32; 3]>,
     /// The bytes of each parameter.
     pub params: Vec<Vec<u8>>,
 }

@@ -70,6 +70,7 @@ errors! {
     STREAM_CAPTURE_UNSUPPORTED = 900, "cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing";
     STREAM_CAPTURE_INVALIDATED = 901, "cudaErrorStreamCaptureInvalidated", "operation failed due to a previous error during capture";
     CAPTURED_EVENT = 907, "cudaErrorCapturedEvent", "operation not permitted on an event last recorded in a capturing stream";
+    INVALID_CLUSTER_SIZE = 912, "cudaErrorInvalidClusterSize", "misconfigured cluster size";
     UNKNOWN = 999, "cudaErrorUnknown", "unknown error";
 }
 

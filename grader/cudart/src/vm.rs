@@ -145,9 +145,9 @@ impl VmDevice {
         let module = Arc::clone(&self.find(launch.module, &launch.kernel)?.0.module);
         // Found anew, because the memory is borrowed too.
         let kernel = module.kernel(&launch.kernel).ok_or(CudaError::INVALID_DEVICE_FUNCTION)?;
-        let Launch { grid, block, shared, cooperative, params, .. } = launch;
+        let Launch { grid, block, shared, cooperative, cluster, params, .. } = launch;
         let start = ptxvm::Launch { grid, block, dynamic_shared: shared, params };
-        let options = Options { cooperative, ..self.options.clone() };
+        let options = Options { cooperative, cluster, ..self.options.clone() };
         Ok(run(&module, kernel, &start, &mut self.memory, &options))
     }
 
@@ -246,11 +246,16 @@ fn outside(fault: HostFault) -> CudaError {
 /// The error that a GPU returns for a launch that cannot start.
 fn refusal(error: &LaunchError, launch: &Launch) -> CudaError {
     match error {
-        // No other reason is possible.
+        // No other reason is likely.
         LaunchError::Configuration(_)
             if launch.cooperative && hardware::can_launch(launch.grid, launch.block) =>
         {
             CudaError::COOPERATIVE_LAUNCH_TOO_LARGE
+        }
+        LaunchError::Configuration(_)
+            if launch.cluster.is_some() && hardware::can_launch(launch.grid, launch.block) =>
+        {
+            CudaError::INVALID_CLUSTER_SIZE
         }
         // As CUDA 13 on an H200; older runtimes had a separate code for an invalid configuration.
         LaunchError::Configuration(_) | LaunchError::Parameters(_) => CudaError::INVALID_VALUE,

@@ -175,6 +175,7 @@ pub fn prepare(
         block: *block,
         shared: *shared,
         cooperative: options.cooperative,
+        cluster: None,
         params: args.iter().enumerate().map(bytes).collect(),
     })
 }

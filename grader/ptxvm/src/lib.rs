@@ -82,8 +82,15 @@
 //!   m16n8k16 of `f64`. `ldmatrix` and `stmatrix` of m8n8, `movmatrix`.
 //! - `cp.async` of 4, 8 and 16 bytes, with a source size or a predicate to ignore it, `commit_group`, `wait_group` and `wait_all`.
 //! - Barrier objects in shared memory (`mbarrier`) and what CUDA C++ builds on them: `cuda::barrier`, `cuda::pipeline`,
-//!   `memcpy_async`; `cp.async.mbarrier.arrive`, counts of bytes, and `cp.async.bulk` from global memory to the own block. The layout of
-//!   an object's 64 bits is this machine's own. After a wait that fails, another warp runs.
+//!   `memcpy_async`; `cp.async.mbarrier.arrive`, counts of bytes, objects of other blocks of the cluster. The layout of an object's 64 bits
+//!   is this machine's own. After a wait that fails, another warp runs.
+//! - Clusters of up to 16 blocks, by `__cluster_dims__` or [`Options::cluster`], and distributed shared memory: `mapa`, `getctarank`,
+//!   `.shared::cluster` of loads, stores and atomics, `st.async`, `red.async`, `barrier.cluster`. Blocks of a cluster take turns.
+//! - `cp.async.bulk` and `cp.reduce.async.bulk` between global and shared memory, to several blocks (`.multicast::cluster`) too, of bytes
+//!   and of boxes of tensors of 1 to 5 dimensions (`.tile`): zeros outside of the tensor, strides of elements, swizzling of 32, 64 and
+//!   128 bytes. The 128 bytes of a tensor map have a layout of this machine's own; programs make one with `tensormap.replace`.
+//! - `wgmma.mma_async` of m64nNk16, all N, of `f16` and `bf16`, factors in shared memory with all swizzling modes, transposed or not, A in
+//!   registers too.
 //! - Cache hints and policies, prefetches and fences between proxies, and waiting for the previous launch (`griddepcontrol`), none of which
 //!   has an effect here.
 //! - Results are those of IEEE 754, bit for bit, with canonical NaNs: 3,114 forms of instructions are compared with an NVIDIA
@@ -107,8 +114,8 @@
 //!
 //! # What is not supported
 //!
-//! Textures, surfaces, tensor maps and other bulk copies, barrier objects of other blocks, `wgmma` and `tcgen05`, products of sparse
-//! matrices, clusters, and tables of branch targets. A kernel that uses one of these, or calls a function that does, has a
+//! Textures, surfaces, `im2col` and interleaved tensor maps, bulk copies from one block's shared memory to another's, `wgmma` of other types,
+//! `tcgen05`, products of sparse matrices, and tables of branch targets. A kernel that uses one of these, or calls a function that does, has a
 //! [`Kernel::refusal`] that names the line and the reason. The other kernels of the module can still run.
 //! `tests/coverage/instructions.txt` lists one of each form of instruction behind the sentence that refuses it, and
 //! `tests/coverage/*.cu` the usual intrinsics of CUDA, all of which load. A call through a pointer may reach each function of the
@@ -117,7 +124,7 @@
 //!
 //! - Diverged lanes reconverge at the immediate post-dominator of their branch, and are scheduled independently only if some of them
 //!   spin: a GPU may run them in other orders.
-//! - [`launch_with_provenance`] follows no values through recursion, the device heap and cooperative launches, nor through tensor cores
+//! - [`launch_with_provenance`] follows no values through recursion, the device heap, clusters and cooperative launches, nor through tensor cores
 //!   and asynchronous copies: [`Provenance::is_complete`] is false then.
 //! - A launch begins when those before it have ended, whatever its attributes: a missing `griddepcontrol.wait` is not reported.
 //! - A GPU's heap needs more memory for an allocation than its size, and its stack has 1 KiB unless `cudaLimitStackSize` is raised.

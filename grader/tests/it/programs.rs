@@ -338,16 +338,15 @@ fn code_for_the_wrong_architecture_gets_the_right_one_named() {
     let help = "CUDA for sm_75 lacks this, but it compiles for sm_90: remove --arch sm_75";
     assert!(stderr.contains(help), "{stderr}");
 
-    // Clusters, where the device has them.
+    // Addresses of several GPUs, where the device has them.
     let dir = tempfile::tempdir().unwrap();
     let source = "#include <cstdio>\n\
         __global__ void meet(int* x) {\n\
         \x20   x[threadIdx.x] = 1;\n\
         #if __CUDA_ARCH__ >= 900\n\
-        \x20   asm volatile(\"barrier.cluster.arrive; barrier.cluster.wait;\" ::: \"memory\");\n\
-        #else\n\
-        \x20   __syncthreads();\n\
+        \x20   asm volatile(\"multimem.red.relaxed.sys.global.add.u32 [%0], 1;\" :: \"l\"(x + 99));\n\
         #endif\n\
+        \x20   __syncthreads();\n\
         \x20   if (threadIdx.x == 0) *x = x[40];\n\
         }\n\
         int main() {\n\

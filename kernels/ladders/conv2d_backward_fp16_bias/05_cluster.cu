@@ -1,4 +1,4 @@
-// Step 5 of 5: a cluster of blocks. For compute capability 9.0; the virtual machine has no clusters.
+// Step 5 of 5: a cluster of blocks. For compute capability 9.0.
 // What changed: eight blocks that run side by side own 16 channels, and read each other's sums through distributed shared memory. There are
 // no atomic operations, no zeros to write, and the same bits in every run.
 // Predicted: one launch and one barrier of the cluster in the place of atomic operations: 1 to 2 us less than step 3.

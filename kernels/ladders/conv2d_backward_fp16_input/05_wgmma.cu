@@ -1,4 +1,4 @@
-// Step 5 of 7: products of warpgroups. For compute capability 9.0 (sm_90a); the virtual machine has no wgmma.
+// Step 5 of 7: products of warpgroups. For compute capability 9.0 (sm_90a).
 // What changed: wgmma reads both factors from shared memory by itself. One warpgroup brings (cp.async), two multiply 64 pixels by 128
 // channels, twice each; barrier objects say which buffers are full or empty, and a block goes on to its next tile without a pause. The 64
 // pixels of a product are 8x8: eight rows of a factor lie side by side, and groups of eight are a row of the slab apart. So the halo works

@@ -1,4 +1,4 @@
-// Step 3 of 3: wgmma and the copy engine. For compute capability 9.0 (sm_90a); the virtual machine has neither.
+// Step 3 of 3: wgmma and the copy engine. For compute capability 9.0 (sm_90a).
 // What changed: a block has 128 filters by 128 channels by the three weights of a row of the filter, so that the pixels of an image's row
 // with a halo serve three weights: 192 sums for each thread of two warpgroups. One product has the three weights as its columns, which are
 // one pixel apart in shared memory. A stage is a row of an image, 18 KB, and there are twelve. 22 shares of the positions are added

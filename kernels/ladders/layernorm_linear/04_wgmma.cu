@@ -1,4 +1,4 @@
-// Step 4 of 4: wgmma and the copy engine. For compute capability 9.0 (sm_90a); the virtual machine has neither.
+// Step 4 of 4: wgmma and the copy engine. For compute capability 9.0 (sm_90a).
 // What changed: a float is the sum of three numbers of bf16, which have eight significant bits each, and a product of floats six products of
 // bf16; the other three are below the rounding of a float. wgmma reads bf16 transposed, which it does not for TF32, so nothing has to be
 // transposed in memory. `split` stores the three numbers of a matrix one matrix behind the other. A step of 64 brings the three of either

@@ -1,4 +1,4 @@
-// Step 2 of 2: wgmma and the copy engine, in clusters. For compute capability 9.0 (sm_90a); the virtual machine has neither.
+// Step 2 of 2: wgmma and the copy engine, in clusters. For compute capability 9.0 (sm_90a).
 // What changed: products as in conv2d_backward_fp16_input/07_tma: a warpgroup brings, two multiply 64x256 elements each. Two blocks of a
 // cluster have neighbouring tiles of rows and the same columns: each brings half of the second factor for both (multicast). A factor whose sum
 // runs along its columns is read transposed. In the products for dW, idle warps of the first warpgroup add up dbias.

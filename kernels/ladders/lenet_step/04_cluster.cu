@@ -1,4 +1,4 @@
-// Step 4 of 4: two blocks for each image. For compute capability 9.0; the virtual machine has no clusters.
+// Step 4 of 4: two blocks for each image. For compute capability 9.0.
 // What changed: a cluster of two blocks has an image, so 128 multiprocessors work instead of 64. Each has half of conv2's maps, and so half
 // of the inputs of fc1 and half of their weights; both compute conv1, fc2, fc3 and the loss. They exchange the sums of fc1 on the way there,
 // and the gradients of pool1 on the way back, through distributed shared memory. The rest is step 3's, with BLOCKS = 2.

@@ -28,6 +28,7 @@ struct Named {
     name: String,
     info: KernelInfo,
     opted_in: u32,
+    large_clusters: bool,
 }
 
 fn find(client: &mut Client, host: *const c_void) -> Result<Named, CudaError> {
@@ -40,7 +41,8 @@ fn find(client: &mut Client, host: *const c_void) -> Result<Named, CudaError> {
     let module = client.module(function.module)?;
     let name = function.name;
     let info = client.kernel(module, &name)?;
-    Ok(Named { module, name, info, opted_in: function.opted_in })
+    let (opted_in, large_clusters) = (function.opted_in, function.large_clusters);
+    Ok(Named { module, name, info, opted_in, large_clusters })
 }
 
 fn multiprocessor(client: &mut Client) -> Result<Multiprocessor, CudaError> {
@@ -65,9 +67,20 @@ unsafe fn launch(
     args: *const *const c_void,
     shared: usize,
     (stream, cooperative): (u64, bool),
+    cluster: Option<[u32; 3]>,
 ) -> u32 {
     enter(|client| {
         let kernel = find(client, host)?;
+        if let Some(cluster) = cluster {
+            let grid = [grid.x, grid.y, grid.z];
+            let most = if kernel.large_clusters { MOST_BLOCKS } else { PORTABLE_BLOCKS };
+            let blocks = cluster.iter().fold(1u64, |all, &size| all.saturating_mul(size.into()));
+            let divides = (0..3).all(|axis| grid[axis].checked_rem(cluster[axis]) == Some(0));
+            if blocks > most || !divides {
+                client.not_started(&kernel.name)?;
+                return Err(CudaError::INVALID_CLUSTER_SIZE);
+            }
+        }
         if let Some(refusal) = &kernel.info.refusal {
             let name = source_name(&kernel.name);
             complain(&format!("{name} cannot run on the virtual device: {refusal}"));
@@ -115,6 +128,7 @@ unsafe fn launch(
             block: [block.x, block.y, block.z],
             shared: shared as u32,
             cooperative,
+            cluster,
             params,
         };
         client.issue(stream, move |client| start(client, launch.clone()))
@@ -151,7 +165,7 @@ macro_rules! launches {
             stream: u64,
         ) -> u32 {
             // SAFETY: as for `launch`. What `__cudaGetKernel` gives is the address of the kernel's host side too.
-            unsafe { launch(host, grid, block, args, shared, (stream, $cooperative)) }
+            unsafe { launch(host, grid, block, args, shared, (stream, $cooperative), None) }
         }
     )*};
 }
@@ -182,6 +196,12 @@ struct Attribute {
 }
 
 const ATTRIBUTE_COOPERATIVE: c_uint = 2;
+const ATTRIBUTE_CLUSTER: c_uint = 4;
+
+/// Blocks of a cluster that every device takes, and those that a kernel may have which asks for more (CUDA C++ Programming Guide,
+/// "Thread Block Clusters").
+const PORTABLE_BLOCKS: u64 = 8;
+const MOST_BLOCKS: u64 = 16;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaLaunchKernelExC(
@@ -195,25 +215,26 @@ unsafe extern "C" fn cudaLaunchKernelExC(
     // SAFETY: not null, and the program says it is a configuration with so many attributes.
     unsafe {
         let Config { grid, block, shared, stream, attributes, count } = config.read();
-        let mut cooperative = false;
+        let (mut cooperative, mut cluster) = (false, None);
         for index in 0..count as usize {
             let attribute = &*attributes.add(index);
             match attribute.id {
                 ATTRIBUTE_COOPERATIVE => cooperative = attribute.value[0] != 0,
-                // Attributes that only affect speed change no result, but clusters would.
-                4 | 5 => {
-                    complain("launches with thread block clusters are not supported");
-                    return enter(|_| Err(CudaError::NOT_SUPPORTED));
+                ATTRIBUTE_CLUSTER => {
+                    let of = |axis: usize| attribute.value.as_chunks::<4>().0[axis];
+                    cluster = Some([of(0), of(1), of(2)].map(u32::from_ne_bytes));
                 }
+                // The others only affect speed.
                 _ => {}
             }
         }
-        launch(host, grid, block, args, shared, (stream, cooperative))
+        launch(host, grid, block, args, shared, (stream, cooperative), cluster)
     }
 }
 
 const MAX_DYNAMIC_SHARED_SIZE: c_int = 8;
 const PREFERRED_CARVEOUT: c_int = 9;
+const NON_PORTABLE_CLUSTERS: c_int = 14;
 
 #[unsafe(no_mangle)]
 extern "C" fn cudaFuncSetAttribute(host: *const c_void, attribute: c_int, value: c_int) -> u32 {
@@ -232,6 +253,12 @@ extern "C" fn cudaFuncSetAttribute(host: *const c_void, attribute: c_int, value:
                 Ok(())
             }
             PREFERRED_CARVEOUT if (-1..=100).contains(&value) => Ok(()),
+            NON_PORTABLE_CLUSTERS if (0..=1).contains(&value) => {
+                if let Some(function) = registry().functions.get_mut(&(host as usize)) {
+                    function.large_clusters = value == 1;
+                }
+                Ok(())
+            }
             _ => Err(CudaError::INVALID_VALUE),
         }
     })

@@ -63,7 +63,8 @@ unsafe extern "C" fn __cudaRegisterFunction(
 ) {
     // SAFETY: nvcc's code passes a C string.
     let name = unsafe { string(name) };
-    let function = Function { module: handle.wrapping_sub(1), name, opted_in: 0 };
+    let function =
+        Function { module: handle.wrapping_sub(1), name, opted_in: 0, large_clusters: false };
     registry().functions.insert(host as usize, function);
 }
 

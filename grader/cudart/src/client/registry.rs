@@ -21,6 +21,8 @@ pub struct Function {
     /// The dynamic shared memory beyond 48 KiB, in bytes, that the program has opted in to
     /// (`cudaFuncAttributeMaxDynamicSharedMemorySize`).
     pub opted_in: u32,
+    /// Whether its clusters may have more blocks than every device takes.
+    pub large_clusters: bool,
 }
 
 /// A variable that the program has registered.

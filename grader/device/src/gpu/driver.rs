@@ -271,6 +271,10 @@ impl Device for GpuDevice {
         let mut params: Vec<Vec<u64>> = launch.params.iter().map(|bytes| words_of(bytes)).collect();
         let mut pointers: Vec<*mut c_void> =
             params.iter_mut().map(|words| words.as_mut_ptr().cast()).collect();
+        if launch.cluster.is_some() {
+            // Clusters that the kernel itself declares need no attribute.
+            return Err(CudaError::NOT_SUPPORTED);
+        }
         let dims = |d: [u32; 3]| (d[0], d[1], d[2]);
         let begin = Instant::now();
         let start = if launch.cooperative {

@@ -2,6 +2,8 @@
 
 mod barrier_divergence;
 mod barrier_object;
+mod cluster_access;
+mod cluster_barrier;
 mod endless_loop;
 mod global_race;
 mod grid_sync;
@@ -15,6 +17,7 @@ mod part_of_warp;
 mod read_only_load;
 mod shared_race;
 mod stack_overflow;
+mod tensor_map;
 mod too_much_output;
 mod too_much_work;
 mod trap;
@@ -28,6 +31,8 @@ use super::check::{Check, Fault, Site, Words};
 use super::place::{BufferOffset, Place};
 use super::shared_array::SharedArray;
 pub use barrier_object::MbarrierMisuse;
+pub use cluster_access::PeerBlock;
+pub use cluster_barrier::ClusterBarrierMisuse;
 
 /// Makes the enum of all kinds, which does what each of them does.
 macro_rules! finding_kinds {
@@ -150,6 +155,8 @@ finding_kinds! {
     without: {
         barrier_divergence: BarrierDivergence,
         barrier_object: BarrierObject,
+        cluster_access: ClusterAccess,
+        cluster_barrier: ClusterBarrier,
         endless_loop: EndlessLoop,
         grid_sync: GridSync,
         in_flight: InFlight,
@@ -159,6 +166,7 @@ finding_kinds! {
         part_of_warp: PartOfWarp,
         shared_race: SharedRace,
         stack_overflow: StackOverflow,
+        tensor_map: TensorMapMisuse,
         too_much_output: TooMuchOutput,
         too_much_work: TooMuchWork,
         trap: Trap,

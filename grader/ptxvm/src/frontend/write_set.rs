@@ -124,6 +124,10 @@ impl PointerFlow {
             | Op::WaitCopies(_)
             // A state is no pointer.
             | Op::Mbarrier(_)
+            | Op::ArriveAtCluster { .. }
+            | Op::WaitForCluster { .. }
+            | Op::EndProducts
+            | Op::WaitForProducts(_)
             | Op::Fence(_)
             | Op::Nop => {}
             // Clocks, which few kernels read, and what is still to come.
@@ -136,6 +140,7 @@ impl PointerFlow {
     fn matrix(&mut self, matrix: &Matrix) {
         let slots = match matrix {
             Matrix::Product(op) => &op.d.slots,
+            Matrix::OfGroup(op) => &op.product.d.slots,
             Matrix::Load(tile) => &tile.fragment.slots,
             Matrix::Rows(rows) if !rows.stores => &rows.slots,
             &Matrix::Transpose(d, _) => return self.add(Slot::Reg32(d), PART),

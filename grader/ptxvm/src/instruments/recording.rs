@@ -207,7 +207,7 @@ impl Monitor for Recorder {
                 Window::Shared => Some(Place::Shared(address)),
                 // What is read there was written there: the writes are enough.
                 Window::Local if event.kind == AccessKind::Write => Some(Place::Local(address)),
-                Window::Local | Window::Const | Window::Param => None,
+                Window::Local | Window::Const | Window::Param | Window::Cluster => None,
             }
         };
         let of_lane = |lane: usize| {

@@ -1,5 +1,6 @@
 //! Decoded instructions: what the executor runs. Nothing here knows PTX syntax.
 
+use crate::isa::bulk::BulkStore;
 use crate::isa::class::Class;
 use crate::isa::matrix::Matrix;
 use crate::isa::mbarrier::Mbarrier;
@@ -317,6 +318,20 @@ pub enum Op {
     /// Until no more than so many of a thread's groups are on their way.
     WaitCopies(u32),
     Mbarrier(Box<Mbarrier>),
+    /// `cp.async.bulk` and `cp.reduce.async.bulk` to global memory.
+    BulkStore(Box<BulkStore>),
+    /// `wgmma.commit_group`: the products of the warp so far are a group.
+    EndProducts,
+    /// `wgmma.wait_group`: until no more than so many groups run.
+    WaitForProducts(u32),
+    /// `barrier.cluster.arrive`, and whether it releases what the thread did before.
+    ArriveAtCluster {
+        releases: bool,
+    },
+    /// `barrier.cluster.wait`, and whether it acquires what the others did before they arrived.
+    WaitForCluster {
+        acquires: bool,
+    },
     /// `bar.warp.sync`: lanes of a split run in step, so they have met already.
     WarpSync,
     /// Orders accesses. Nothing to do on a machine that keeps program order, but checks need to know.
@@ -362,6 +377,16 @@ pub enum Special {
     LaneMaskGt,
     DynamicSharedSize,
     TotalSharedSize,
+    /// Of the block in its cluster (`%cluster_ctarank`, `%cluster_ctaid`), and how many blocks a cluster has.
+    ClusterRank,
+    ClusterBlocks,
+    ClusterCtaid(u8),
+    ClusterNctaid(u8),
+    /// Of the cluster in the grid (`%clusterid`, `%nclusterid`).
+    Clusterid(u8),
+    Nclusterid(u8),
+    /// Whether the launch or the kernel asks for clusters.
+    IsExplicitCluster,
     /// `%envreg`: what the driver tells a kernel.
     Environment(u8),
     Zero,

@@ -4,6 +4,7 @@
 //! holds the matrix row by row, with consecutive elements in the same register of consecutive lanes.
 
 use crate::isa::names::{Address, Reg32, Slot};
+use crate::isa::warpgroup::GroupProduct;
 use crate::isa::window::Window;
 
 /// The type of a matrix element in `mma`, `wmma`, `ldmatrix` and their like.
@@ -148,7 +149,8 @@ impl Fragment {
             (Layout::Mma, Role::B) => (4 * packed * register + member * packed + part, group),
             (Layout::Mma, Role::Sum) => {
                 let index = register * packed + part;
-                (group + 8 * (index / 2), 2 * member + index % 2)
+                // In groups of eight columns (PTX ISA 9.7.15.5.1.1).
+                (group + 8 * (index / 2 % 2), 8 * (index / 4) + 2 * member + index % 2)
             }
         }
     }
@@ -225,6 +227,7 @@ pub fn element_of_8x8(lane: usize, half: usize, transposed: bool) -> (usize, usi
 #[derive(Clone, Debug)]
 pub enum Matrix {
     Product(Product),
+    OfGroup(GroupProduct),
     Load(Tile),
     Store(Tile),
     Rows(Matrices),

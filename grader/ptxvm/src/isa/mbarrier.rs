@@ -1,5 +1,6 @@
 //! Barrier objects in shared memory, `mbarrier` (PTX ISA 9.7.13.15): the instructions on them, and the 64 bits of one.
 
+use crate::isa::bulk::BulkLoad;
 use crate::isa::names::{Address, Pred, Reg32, Reg64, Slot};
 
 /// An instruction on an object, or on as many as lanes give addresses.
@@ -28,12 +29,8 @@ pub enum Operation {
         /// Without `.noinc`: one arrival more is expected, so that it need not be counted beforehand.
         adds_itself: bool,
     },
-    /// `cp.async.bulk` from global memory: so many bytes, of which the phase hears when they are there.
-    Copy {
-        to: Address,
-        from: Address,
-        bytes: Reg32,
-    },
+    /// `cp.async.bulk` from global memory: the phase hears of the bytes when they are there.
+    Copy(BulkLoad),
     /// `test_wait` or `try_wait`: asks whether a phase is complete, without blocking the thread.
     Test {
         done: Pred,

@@ -1,5 +1,6 @@
 //! The instruction set: types, operations, decoded instructions, and what each of them computes.
 
+pub(crate) mod bulk;
 pub(crate) mod class;
 pub(crate) mod ir;
 pub(crate) mod matrix;
@@ -10,4 +11,5 @@ pub(crate) mod operands;
 pub(crate) mod ops;
 pub(crate) mod ordering;
 pub(crate) mod types;
+pub(crate) mod warpgroup;
 pub(crate) mod window;

@@ -11,9 +11,15 @@ pub enum Window {
     Const,
     /// Parameters of the kernel.
     Param,
+    /// Shared memory of another block of the cluster. An address has the rank of that block, plus one, above [`RANK_SHIFT`].
+    Cluster,
 }
 
 const WINDOW_SHIFT: u32 = 60;
+
+/// Where the rank of a block stands in an address of `.shared::cluster`; below it is the address in the memory of that block.
+/// Those of the own block have nothing there, so that they are addresses of `.shared::cta` too (PTX ISA 5.1.7).
+pub(crate) const RANK_SHIFT: u32 = 27;
 
 impl Window {
     /// What `cvta` adds to an address of this window.
@@ -24,6 +30,8 @@ impl Window {
             Self::Local => 2,
             Self::Const => 3,
             Self::Param => 4,
+            // 5: functions.
+            Self::Cluster => 6,
         }) << WINDOW_SHIFT
     }
 
@@ -34,6 +42,7 @@ impl Window {
             2 => Self::Local,
             3 => Self::Const,
             4 => Self::Param,
+            6 => Self::Cluster,
             _ => Self::Global,
         }
     }
@@ -50,8 +59,14 @@ mod tests {
 
     #[test]
     fn windows_are_told_by_address() {
-        for window in [Window::Global, Window::Shared, Window::Local, Window::Const, Window::Param]
-        {
+        for window in [
+            Window::Global,
+            Window::Shared,
+            Window::Local,
+            Window::Const,
+            Window::Param,
+            Window::Cluster,
+        ] {
             assert_eq!(Window::of(window.base() + 12), window);
         }
         assert_eq!(Window::of(u64::MAX), Window::Global);

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::clusters::{ClusterShape, Clusters};
 use super::initial_state::InitialState;
 use super::schedule::Schedule;
 use crate::finding::SharedArray;
@@ -55,12 +56,18 @@ pub(crate) struct Grid<'e> {
     pub room: u64,
     /// All blocks must run at once.
     pub cooperative: bool,
+    pub cluster: ClusterShape,
 }
 
 impl Grid<'_> {
     /// How many blocks there are.
     pub fn blocks(&self) -> u64 {
         self.size.iter().map(|&count| u64::from(count)).product()
+    }
+
+    /// Whether the blocks run with the rest of their clusters.
+    pub fn has_clusters(&self) -> bool {
+        self.cluster.blocks() > 1 || self.env.program.cluster.waits
     }
 
     /// The coordinates of a block, of which x runs fastest.
@@ -148,7 +155,12 @@ impl Grid<'_> {
         mut next: impl FnMut(Option<Box<ResidentBlock<M>>>, &mut M) -> Option<Box<ResidentBlock<M>>>,
         mut end: impl FnMut(&mut ResidentBlock<M>, BlockStatus) -> bool,
     ) {
-        let Self { env, room, .. } = *self;
+        let env = self.env;
+        let room = match self.cluster.blocks() {
+            // As few clusters as can be, since each block keeps its memory.
+            blocks if self.has_clusters() && !self.cooperative && !env.program.polls => blocks,
+            blocks => self.room.max(blocks),
+        };
         let first = if self.cooperative { TURN_QUOTA } else { FIRST_QUOTA };
         // Waiting must not use up what a block may spend.
         let first = InstructionQuota { block: first.block.min(env.budget / 4), ..first };
@@ -158,6 +170,7 @@ impl Grid<'_> {
         // Turns since a block did more than wait. When all have waited, none may leave its turn to others: it may wait for
         // something else than the words that it polls.
         let mut idle_turns = 0;
+        let mut clusters = Clusters::new(self);
         loop {
             let mut quota = TURN_QUOTA;
             if more && (residents.len() as u64) < room {
@@ -178,8 +191,10 @@ impl Grid<'_> {
             }
             resident.state.monitor.exchange(common);
             resident.state.monitor.resume(resident.index);
+            clusters.enter(&mut resident);
             let ResidentBlock { state, warps, barriers, .. } = &mut *resident;
             let ended = WarpScheduler { env, state, warps }.run_for(barriers, quota, || false);
+            clusters.leave(&mut resident, ended);
             resident.state.monitor.exchange(common);
             if ended == BlockStatus::Idle {
                 resident.rested = Some(0);
@@ -195,7 +210,7 @@ impl Grid<'_> {
                 residents.push_back(resident);
                 let full = !more || residents.len() as u64 >= room;
                 if full && livelock.is_certain(residents.len(), || fingerprint(env, residents)) {
-                    report_livelock(env, residents, &mut end);
+                    report_livelock(env, residents, &mut clusters, &mut end);
                     return;
                 }
             } else if end(&mut resident, ended) {
@@ -221,10 +236,13 @@ fn fingerprint<M: Monitor>(env: &Env, residents: &mut VecDeque<Box<ResidentBlock
 fn report_livelock<M: Monitor>(
     env: &Env,
     residents: &mut VecDeque<Box<ResidentBlock<M>>>,
+    clusters: &mut Clusters,
     end: &mut impl FnMut(&mut ResidentBlock<M>, BlockStatus) -> bool,
 ) {
     let Some(first) = residents.iter_mut().min_by_key(|resident| resident.index) else { return };
+    clusters.enter(first);
     let ResidentBlock { state, warps, .. } = &mut **first;
     WarpScheduler { env, state, warps }.report_livelock();
+    clusters.leave(first, BlockStatus::Endless);
     end(first, BlockStatus::Endless);
 }

@@ -53,6 +53,8 @@ pub struct Options {
     /// A cooperative launch (`cudaLaunchCooperativeKernel`): all blocks run at once and may wait for each other with
     /// `this_grid().sync()`. More blocks than an H200 has room for are refused.
     pub cooperative: bool,
+    /// The blocks of a cluster in x, y, z, as an attribute of the launch says. None: what the kernel says, or no clusters.
+    pub cluster: Option<[u32; 3]>,
 }
 
 /// The work of one element of a result.
@@ -73,7 +75,8 @@ impl ElementWork {
 }
 
 impl Default for Options {
-    /// A budget of 2^28 instructions, no limit of the work and the output, no trace, no watch, 64 findings, not cooperative.
+    /// A budget of 2^28 instructions, no limit of the work and the output, no trace, no watch, 64 findings, not cooperative, no
+    /// clusters.
     fn default() -> Self {
         Self {
             budget: 1 << 28,
@@ -85,6 +88,7 @@ impl Default for Options {
             watch: None,
             max_findings: 64,
             cooperative: false,
+            cluster: None,
         }
     }
 }

@@ -31,7 +31,7 @@ impl Run<'_, '_> {
         let grid = self.grid;
         let blocks = grid.blocks();
         let mut worker = self.worker(None);
-        if grid.cooperative {
+        if grid.cooperative || grid.has_clusters() {
             return self.interleaved(None, worker, 0);
         }
         let mut results = Vec::new();

@@ -74,7 +74,8 @@ fn counted(setup: &Setup, options: &Options, checked: bool) -> (Outcome, Counter
 }
 
 /// As [`launch()`], in another order of blocks and warps and without the checks; of `options`, the budget counts. True if every
-/// block ran to its end without a mistake: one that waits for another block may not, so a cooperative launch is not tried.
+/// block ran to its end without a mistake: one that waits for another block may not, so a cooperative launch, or one with
+/// clusters, is not tried.
 ///
 /// # Errors
 /// As [`launch()`].
@@ -87,13 +88,14 @@ pub fn launch_reordered(
     schedule: Schedule,
 ) -> Result<bool, LaunchError> {
     let setup = Setup::new(module, kernel, launch, memory, options)?;
-    if options.cooperative {
+    let env = setup.env();
+    let grid = setup.grid(&env);
+    if options.cooperative || grid.has_clusters() {
         return Ok(false);
     }
-    let env = setup.env();
     let observers = Observers { checks: None, records: Records::default() };
     let mut right = true;
-    setup.grid(&env).run_sequentially(
+    grid.run_sequentially(
         observers,
         schedule,
         |_| true,
@@ -125,13 +127,13 @@ pub fn launch_with_provenance(
         ..options.clone()
     };
     let setup = Setup::new(module, kernel, launch, memory, &options)?;
-    if options.cooperative {
+    let env = setup.env();
+    let grid = setup.grid(&env);
+    if options.cooperative || grid.has_clusters() {
         // Blocks that wait for each other cannot be followed one by one.
         provenance.lost = true;
         return Ok(());
     }
-    let env = setup.env();
-    let grid = setup.grid(&env);
     provenance.begin(env.program, grid.start.warps);
     if !provenance.is_complete() {
         return Ok(());
@@ -164,6 +166,12 @@ pub fn launch_recorded(
     let setup = Setup::new(module, kernel, launch, memory, options)?;
     let env = setup.env();
     let grid = setup.grid(&env);
+    if grid.has_clusters() {
+        return Err(LaunchError::Configuration(
+            "a launch with clusters cannot be recorded, since its blocks run one after another then"
+                .to_owned(),
+        ));
+    }
     let records = Records { recorder: Some(Recorder::new(request)), ..Records::default() };
     let mut block = grid.storage(Observers { checks: None, records });
     let quota = InstructionQuota { warp: TURN, ..InstructionQuota::UNLIMITED };

@@ -1,9 +1,10 @@
 //! What every block of a launch starts from: shared memory, and registers with the values that the launch fixes.
 
+use super::clusters::ClusterShape;
 use super::config::Launch;
 use crate::isa::ir::{Special, Uniform};
 use crate::isa::names::Slot;
-use crate::lanes::coordinates;
+use crate::lanes::{coordinates, index};
 use crate::machine::exec::state::Env;
 use crate::machine::registers::Registers;
 use crate::machine::warp::Warp;
@@ -21,18 +22,26 @@ pub(crate) struct InitialState {
     pub shared_bytes: u32,
     /// Registers that differ between blocks or warps.
     varying: Vec<(Special, Slot)>,
+    cluster: ClusterShape,
     pub warps: u32,
     pub threads: u32,
 }
 
 impl InitialState {
-    pub fn new(env: &Env, launch: &Launch, shared: &Layout, first_variable: BufferId) -> Self {
+    pub fn new(
+        env: &Env,
+        launch: &Launch,
+        cluster: ClusterShape,
+        shared: &Layout,
+        first_variable: BufferId,
+    ) -> Self {
         let threads = launch.threads();
         let mut start = Self {
             registers: Registers::undefined(env.program),
             shared_bytes: shared.used(),
             shared: Flat::undefined(shared),
             varying: Vec::new(),
+            cluster,
             warps: threads.div_ceil(32),
             threads,
         };
@@ -82,6 +91,10 @@ impl InitialState {
         Some(match special {
             Special::Ntid(axis) => launch.block[usize::from(axis)],
             Special::Nctaid(axis) => launch.grid[usize::from(axis)],
+            Special::ClusterNctaid(axis) => self.cluster.size[usize::from(axis)],
+            Special::ClusterBlocks => self.cluster.blocks() as u32,
+            Special::Nclusterid(axis) => self.cluster.clusters(launch.grid)[usize::from(axis)],
+            Special::IsExplicitCluster => self.cluster.explicit.into(),
             Special::NWarpId => self.warps,
             Special::WarpSize => 32,
             Special::NSmId => 1,
@@ -97,13 +110,18 @@ impl InitialState {
     /// Sets what differs between blocks and warps.
     pub fn vary(&self, warp: &mut Warp, block_size: [u32; 3], block: [u32; 3]) {
         let first = coordinates(warp.index * 32, block_size);
+        let in_cluster = self.cluster.in_cluster(block);
+        let (rank, cluster) = (index(in_cluster, self.cluster.size), self.cluster.of_block(block));
         for &(special, slot) in &self.varying {
-            let (mut thread, index) = (first, warp.index);
+            let mut thread = first;
             for lane in 0..32 {
                 let value = match special {
                     Special::Tid(axis) => thread[usize::from(axis)],
                     Special::Ctaid(axis) => block[usize::from(axis)],
-                    _ => index,
+                    Special::ClusterRank => rank,
+                    Special::ClusterCtaid(axis) => in_cluster[usize::from(axis)],
+                    Special::Clusterid(axis) => cluster[usize::from(axis)],
+                    _ => warp.index,
                 };
                 warp.registers.set_lane(slot, lane, value.into());
                 step(&mut thread, block_size);

@@ -38,7 +38,8 @@ impl Run<'_, '_> {
             let mut worker =
                 free.or_else(|| storage.take()).unwrap_or_else(|| Box::new(self.worker(None)));
             worker.state.monitor.exchange(common);
-            self.grid.begin(&mut worker, next, Schedule::Ascending);
+            let index = self.grid.cluster.block_at(next, self.grid.size);
+            self.grid.begin(&mut worker, index, Schedule::Ascending);
             worker.state.monitor.exchange(common);
             next += 1;
             Some(worker)

@@ -1,6 +1,7 @@
 //! From a kernel and its configuration to results: blocks in parallel, one after another, or taking turns.
 
 mod blocks;
+mod clusters;
 pub(crate) mod config;
 mod cooperative;
 mod driver;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::blocks::Grid;
+use super::clusters::ClusterShape;
 use super::config::{Launch, Options};
 use super::cooperative;
 use super::initial_state::{InitialState, param_value};
@@ -52,6 +53,7 @@ pub(crate) struct Setup<'m> {
     block_budget: u64,
     printed: u64,
     cooperative: bool,
+    cluster: ClusterShape,
     /// Address of the workspace of a cooperative launch; else 0.
     workspace: u64,
 }
@@ -72,6 +74,7 @@ impl<'m> Setup<'m> {
             return Err(LaunchError::Refused(error.clone()));
         }
         let shared = check_configuration(kernel, launch)?;
+        let cluster = ClusterShape::new(kernel.program.cluster.size, options.cluster, launch.grid)?;
         let params = parameters(kernel, launch)?;
         let mut workspace = 0;
         if options.cooperative {
@@ -95,6 +98,7 @@ impl<'m> Setup<'m> {
             block_budget: block_budget(launch, options),
             printed: options.printed,
             cooperative: options.cooperative,
+            cluster,
             workspace,
         })
     }
@@ -122,11 +126,18 @@ impl<'m> Setup<'m> {
     pub fn grid<'e>(&self, env: &'e Env<'e>) -> Grid<'e> {
         Grid {
             env,
-            start: InitialState::new(env, self.launch, &self.shared, self.first_variable),
+            start: InitialState::new(
+                env,
+                self.launch,
+                self.cluster,
+                &self.shared,
+                self.first_variable,
+            ),
             shared_arrays: shared_arrays(&self.kernel.program, &self.shared),
             size: self.launch.grid,
             room: cooperative::room(self.launch, self.shared.packed),
             cooperative: self.cooperative,
+            cluster: self.cluster,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::isa::names::Pc;
 use crate::lanes::lanes;
+use crate::machine::exec::warpgroup::GroupReads;
 
 /// A copy of one lane that has not arrived.
 #[derive(Clone, Copy, Debug)]
@@ -12,8 +13,9 @@ pub(crate) struct Copy {
     pub group: u32,
     pub to: u64,
     pub from: u64,
-    /// Bytes that are written, and how many of them are read: the rest becomes zero.
+    /// Bytes that are written, and those of them that are read, from `skip` to `read`: the others become zero.
     pub size: u32,
+    pub skip: u32,
     pub read: u32,
 }
 
@@ -35,12 +37,15 @@ pub(crate) struct Copies {
     pub pending: Vec<Copy>,
     /// Groups that each lane has committed.
     pub groups: [u32; 32],
+    /// Products of the warp's warpgroup that read shared memory.
+    pub products: GroupReads,
 }
 
 impl Copies {
     pub fn clear(&mut self) {
         self.pending.clear();
         self.groups = [0; 32];
+        self.products.clear();
     }
 
     /// What comes next belongs to the next group.
@@ -76,7 +81,8 @@ mod tests {
         let mut copies = Copies::default();
         for group in 0..4 {
             for lane in 0..2 {
-                let copy = Copy { pc: 0, lane, group, to: group.into(), from: 0, size: 4, read: 4 };
+                let to = group.into();
+                let copy = Copy { pc: 0, lane, group, to, from: 0, size: 4, skip: 0, read: 4 };
                 copies.pending.push(copy);
             }
             if group < 3 {

@@ -2,7 +2,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::finding::{BarrierDivergence, EndlessLoop, FindingKind};
+use crate::finding::{
+    BarrierDivergence, ClusterBarrier, ClusterBarrierMisuse, EndlessLoop, FindingKind,
+};
 use crate::isa::ir::Op;
 use crate::isa::names::Pc;
 use crate::machine::exec::Machine;
@@ -168,7 +170,10 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
                     }
                 }
             }
-            if self.report_mbarrier_deadlock(IDLE_INSTRUCTIONS.min(self.env.budget / 8)) {
+            // Other blocks of the cluster may complete phases, too.
+            if self.state.cluster.is_none()
+                && self.report_mbarrier_deadlock(IDLE_INSTRUCTIONS.min(self.env.budget / 8))
+            {
                 return BlockStatus::Endless;
             }
             if self.warps.iter().all(|warp| warp.status == WarpStatus::Done) {
@@ -331,9 +336,28 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
         hasher.finish()
     }
 
+    /// Reports warps that wait at the barrier of the cluster forever. False if there are none.
+    fn report_cluster_deadlock(&mut self) -> bool {
+        let program = self.env.program;
+        let waits = |warp: &Warp| {
+            let op = program.instruction(warp.current.pc).map(|instr| &instr.op);
+            warp.status == WarpStatus::Ready && matches!(op, Some(Op::WaitForCluster { .. }))
+        };
+        let Some(index) = self.warps.iter().position(waits) else { return false };
+        let odd = |warp: &&Warp| warp.status != WarpStatus::Done && !waits(warp);
+        let other = self.warps.iter().find(odd).and_then(|warp| {
+            let stopped = u32::from(warp.status != WarpStatus::Ready);
+            program.source_location(warp.current.pc - stopped).cloned()
+        });
+        let misuse = ClusterBarrierMisuse::NeverCompletes { other };
+        self.record(ClusterBarrier { misuse }, self.warps[index].current.pc, index);
+        true
+    }
+
     /// Reports a livelock, at the first warp that waits in a loop.
     pub fn report_livelock(&mut self) {
         if !self.report_mbarrier_deadlock(0)
+            && !self.report_cluster_deadlock()
             && let Some(index) = self.running()
         {
             self.endless(index);

@@ -2,6 +2,7 @@
 
 pub(crate) mod async_copies;
 pub(crate) mod block;
+pub(crate) mod cluster;
 pub(crate) mod exec;
 pub(crate) mod mbarriers;
 pub(crate) mod monitor;

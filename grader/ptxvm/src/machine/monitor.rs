@@ -159,6 +159,10 @@ pub(crate) trait Monitor {
     fn warp_barrier(&mut self, _warp: u32) {}
     /// A warp has done this to barrier objects, in this order.
     fn mbarrier_events(&mut self, _warp: u32, _events: &[MbarrierEvent]) {}
+    /// Lanes of a warp arrive at the barrier of their cluster, whose number and phase these are, and release what they did.
+    fn cluster_arrive(&mut self, _warp: u32, _lanes: u32, _phase: (u64, u64)) {}
+    /// Lanes of a warp, or all of it, have seen that a phase is over.
+    fn cluster_wait(&mut self, _warp: u32, _whole: bool, _phase: (u64, u64)) {}
     /// Lanes of a warp execute a fence.
     fn fence(&mut self, _warp: u32, _lanes: u32, _fence: Ordering) {}
     /// Called where blocks are interleaved, each with a monitor of its own: swaps with `common` what belongs to the launch and
@@ -227,6 +231,18 @@ impl<M: Monitor> Monitor for Option<M> {
         }
     }
 
+    fn cluster_arrive(&mut self, warp: u32, lanes: u32, phase: (u64, u64)) {
+        if let Some(monitor) = self {
+            monitor.cluster_arrive(warp, lanes, phase);
+        }
+    }
+
+    fn cluster_wait(&mut self, warp: u32, whole: bool, phase: (u64, u64)) {
+        if let Some(monitor) = self {
+            monitor.cluster_wait(warp, whole, phase);
+        }
+    }
+
     fn fence(&mut self, warp: u32, lanes: u32, fence: Ordering) {
         if let Some(monitor) = self {
             monitor.fence(warp, lanes, fence);
@@ -289,6 +305,14 @@ macro_rules! forward_to_fields {
 
             fn mbarrier_events(&mut self, warp: u32, events: &[$crate::machine::monitor::MbarrierEvent]) {
                 $(self.$field.mbarrier_events(warp, events);)*
+            }
+
+            fn cluster_arrive(&mut self, warp: u32, lanes: u32, phase: (u64, u64)) {
+                $(self.$field.cluster_arrive(warp, lanes, phase);)*
+            }
+
+            fn cluster_wait(&mut self, warp: u32, whole: bool, phase: (u64, u64)) {
+                $(self.$field.cluster_wait(warp, whole, phase);)*
             }
 
             fn fence(&mut self, warp: u32, lanes: u32, fence: $crate::isa::ordering::Ordering) {

@@ -32,6 +32,15 @@ pub(crate) struct Frame {
     pub p: Range<u32>,
 }
 
+/// What a kernel says of its cluster.
+#[derive(Debug, Default)]
+pub(crate) struct ClusterUse {
+    /// The blocks of a cluster in x, y and z, if the kernel says so.
+    pub size: Option<[u32; 3]>,
+    /// Whether it waits for its cluster, which may be the block alone.
+    pub waits: bool,
+}
+
 /// The code of a kernel and of every function that it calls, and what a warp needs to run it.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
@@ -64,6 +73,7 @@ pub(crate) struct Program {
     pub orderings: Vec<(Pc, Ordering)>,
     /// Whether it reads memory that other blocks change, so that it may wait for them.
     pub polls: bool,
+    pub cluster: ClusterUse,
     /// Names, where the program was compiled for a debugger.
     pub symbols: Option<Box<Symbols>>,
 }

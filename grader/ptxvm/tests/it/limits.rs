@@ -68,7 +68,7 @@ fn a_kernel_that_cannot_run_leaves_the_others_alone() {
         )
     };
     let text = [
-        ".version 9.0\n.target sm_75\n.address_size 64\n.func f()\n{\ncp.async.bulk.wait_group 0;\nret;\n}\n",
+        ".version 9.0\n.target sm_75\n.address_size 64\n.func f()\n{\ntcgen05.wait::ld.sync.aligned;\nret;\n}\n",
         &entry("a", "tex.2d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r1, %r2}];"),
         &entry("b", "mov.u32 %r1, 1;"),
         &entry("c", "call f, ();"),
@@ -100,9 +100,9 @@ fn a_kernel_that_cannot_run_leaves_the_others_alone() {
 fn unsupported_is_not_malformed() {
     for body in [
         "tex.2d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r1, %r2}];",
-        "wgmma.fence.sync.aligned;",
+        "tcgen05.wait::ld.sync.aligned;",
         "add.f16.weird %r1, %r2, %r3;",
-        "mov.u32 %r1, %clusterid.x;",
+        "mov.u32 %r1, %pm0;",
         "call (%r1), %rd1, (%r2), proto;",
         "shfl.down.b32 %r1, %r1, 1, 31;",
     ] {

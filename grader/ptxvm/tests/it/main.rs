@@ -8,8 +8,10 @@
 mod alignment;
 mod bad;
 mod barriers;
+mod bulk;
 mod calls;
 mod checks;
+mod cluster;
 mod counters;
 mod coverage;
 mod fences;
@@ -38,5 +40,6 @@ mod reordered;
 mod support;
 mod tensor;
 mod waiting;
+mod warpgroup;
 mod watchpoint;
 mod wide;

@@ -250,3 +250,23 @@ fn a_bulk_copy_comes_with_its_phase() {
     assert_eq!(run(&kernel(16, wait)).0, 1);
     assert!(run(&kernel(24, wait)).0 >= 1);
 }
+
+/// What belongs to a phase is ordered by it, even if the thread that copies waits for its copies afterwards.
+#[test]
+fn a_wait_for_copies_of_a_phase_changes_no_order() {
+    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u64 q) {\n\
+        .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>; .shared .align 16 .b8 words[512]; .shared .align 8 .b64 object;\n\
+        ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [q]; mov.u32 %r1, %tid.x; mov.u32 %r2, words; mov.u32 %r3, object;\n\
+        setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared.b64 [%r3], 64; bar.sync 0; setp.lt.u32 %p2, %r1, 64; @!%p2 bra reads;\n\
+        shl.b32 %r4, %r1, 2; add.s32 %r5, %r2, %r4; mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd1, %rd3;\n\
+        cp.async.ca.shared.global [%r5], [%rd4], 4; cp.async.mbarrier.arrive.noinc.shared.b64 [%r3]; cp.async.wait_all; ret;\n\
+        reads: mbarrier.test_wait.parity.shared.b64 %p3, [%r3], 0; @!%p3 bra reads; sub.s32 %r6, %r1, 64; shl.b32 %r4, %r6, 2;\n\
+        add.s32 %r5, %r2, %r4; ld.shared.u32 %r7, [%r5]; mul.wide.u32 %rd3, %r6, 4; add.s64 %rd4, %rd2, %rd3;\n\
+        st.global.u32 [%rd4], %r7; ret;\n}\n";
+    let mut device = Device::new(ptx);
+    let x: Vec<u32> = (0..64).collect();
+    let (input, output) = (device.input(&x), device.output::<u32>(64));
+    let params = vec![device.pointer(input), device.pointer(output)];
+    device.run("k", 1, 128, params);
+    assert_eq!(device.read::<u32>(output), x);
+}

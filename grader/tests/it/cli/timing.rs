@@ -14,10 +14,8 @@ fn every_step_of_a_ladder_is_right_and_counted() {
             spec.split("[[bench]]").nth(1).and_then(|bench| bench.split('"').nth(1)).unwrap();
         let out = grader(&["bench", name, "--backend", "vm", "--seed", "7", "--size", size]);
         assert_eq!(out.code, 0, "{}", out.stderr);
-        let refused = out.stdout.lines().filter(|line| line.contains("is not counted"));
-        for line in refused {
-            assert!(line.ends_with("it is for compute capability 9.0 alone (sm_90a)"), "{line}");
-        }
+        let refused = out.stdout.lines().find(|line| line.contains("is not counted"));
+        assert_eq!(refused, None, "{name}");
         let files = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
         for file in files.filter(|file| file.extension().is_some_and(|e| e == "cu")) {
             let step = file.file_stem().unwrap().to_str().unwrap();

@@ -157,3 +157,50 @@ fn a_cooperative_launch_needs_room() {
     assert_eq!(launch(10_000), 720);
     assert_eq!(cudaDeviceSynchronize(), SUCCESS);
 }
+
+#[test]
+fn the_grid_consists_of_clusters() {
+    /// The C type `cudaLaunchConfig_t`, and the only attribute that it points to.
+    #[repr(C)]
+    struct Configuration {
+        grid: Dim3,
+        block: Dim3,
+        shared: usize,
+        stream: u64,
+        attributes: *const Cluster,
+        count: u64,
+    }
+    /// `cudaLaunchAttribute` with `cudaLaunchAttributeClusterDimension`.
+    #[repr(C)]
+    struct Cluster {
+        id: u64,
+        size: [u32; 16],
+    }
+    let program = Program::new();
+    let x = program.memory(4096);
+    let value = 7i32;
+    let args = [(&raw const x).cast(), (&raw const value).cast()];
+    let launch = |blocks| {
+        let mut size = [0; 16];
+        size[..3].copy_from_slice(&[blocks, 1, 1]);
+        let cluster = Cluster { id: 4, size };
+        let configuration = Configuration {
+            grid: Dim3 { x: 16, y: 1, z: 1 },
+            block: Dim3 { x: 1, y: 1, z: 1 },
+            shared: 0,
+            stream: 0,
+            attributes: &raw const cluster,
+            count: 1,
+        };
+        // SAFETY: the kernel has these two parameters.
+        unsafe { cudaLaunchKernelExC((&raw const configuration).cast(), host(FILL), args.as_ptr()) }
+    };
+    // `cudaErrorInvalidClusterSize`.
+    for (blocks, code) in [(8, SUCCESS), (1, SUCCESS), (0, 912), (3, 912), (16, 912)] {
+        assert_eq!(launch(blocks), code, "{blocks}");
+    }
+    // `cudaFuncAttributeNonPortableClusterSizeAllowed`.
+    assert_eq!(cudaFuncSetAttribute(host(FILL), 14, 1), SUCCESS);
+    assert_eq!(launch(16), SUCCESS);
+    assert_eq!(cudaDeviceSynchronize(), SUCCESS);
+}

@@ -106,7 +106,8 @@ impl Program {
         for (which, name) in
             [(FILL, "fill"), (OUTSIDE, "outside"), (SHARED, "shared"), (MISSING, "missing")]
         {
-            let function = Function { module, name: name.into(), opted_in: 0 };
+            let function =
+                Function { module, name: name.into(), opted_in: 0, large_clusters: false };
             registry.functions.insert(host(which) as usize, function);
         }
         for (which, name) in [(TABLE, "table"), (COUNTER, "counter"), (MISSING, "missing")] {

@@ -59,7 +59,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         _operands: &[Operand<'a>],
     ) -> Result<()> {
         if modifiers.take("mbarrier_init") {
-            // Objects are in memory as soon as they are made, and a cluster is one block.
+            // Objects are in memory as soon as they are made.
             modifiers.drop_all(&["release", "cluster"]);
             self.emit(Op::Nop);
             return Ok(());
@@ -68,11 +68,19 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let fence = Ordering {
             acquires: one_way != Some("release"),
             releases: one_way != Some("acquire"),
-            device_scope: !modifiers.has("cta") && !modifiers.has("cluster"),
+            // Blocks of a cluster are ordered as those of the device: too much rather than too little.
+            device_scope: !modifiers.has("cta"),
         };
         // Nothing reads or writes memory past the caches of a thread here: every proxy is the same one.
         let of_proxies = modifiers.take("proxy");
-        modifiers.drop_all(&["async", "alias", "global", "shared::cta"]);
+        modifiers.drop_all(&[
+            "async",
+            "alias",
+            "global",
+            "shared::cta",
+            "shared::cluster",
+            "tensormap::generic",
+        ]);
         modifiers.drop_all(&["cta", "gl", "sys", "gpu", "cluster", "sc", "acq_rel"]);
         if of_proxies {
             self.emit(Op::Nop);
@@ -105,7 +113,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         modifiers: &mut Modifiers<'a>,
         _operands: &[Operand<'a>],
     ) -> Result<()> {
-        modifiers.drop_all(&["global", "local", "L1", "L2"]);
+        modifiers.drop_all(&["global", "local", "L1", "L2", "tensormap", "const", "param"]);
         modifiers.drop_prefixed(&["L1::", "L2::"]);
         self.emit(Op::Nop);
         Ok(())
@@ -124,6 +132,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
             self.emit_members(members);
             self.emit(Op::WarpSync);
             return Ok(());
+        }
+        if modifiers.take("cluster") {
+            return self.cluster_barrier(modifiers, operands);
         }
         modifiers.drop_all(&["cta", "aligned"]);
         if modifiers.take("red") {

@@ -147,7 +147,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         d
     }
 
-    fn low(&mut self, a: Reg64) -> Reg32 {
+    pub(super) fn low(&mut self, a: Reg64) -> Reg32 {
         self.rq(RQ::Low, a)
     }
 

@@ -17,6 +17,7 @@ pub(super) fn kernel<'f, 'a>(
     function: &'f Function<'a>,
 ) -> Result<Kernel> {
     let mut builder = KernelBuilder::new(context, function);
+    builder.program.cluster.size = function.cluster;
     let (params, param_offsets) = parameters(function)?;
     let (code, places) = Body::lower(&mut builder, function, None, &param_offsets)?;
     builder.append(code, places, function.line)?;

@@ -42,7 +42,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// The lanes of a warp compute one matrix, and PTX wants to be told so.
-    fn together(&self, modifiers: &mut Modifiers<'a>) -> Result<()> {
+    pub(super) fn together(&self, modifiers: &mut Modifiers<'a>) -> Result<()> {
         if modifiers.take("sync") && modifiers.take("aligned") {
             return Ok(());
         }
@@ -53,7 +53,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         self.emit(Op::Matrix(Box::new(matrix)));
     }
 
-    fn shape(&self, modifiers: &mut Modifiers<'a>) -> Result<Shape> {
+    pub(super) fn shape(&self, modifiers: &mut Modifiers<'a>) -> Result<Shape> {
         modifiers.take_last(Shape::parse).ok_or_else(|| {
             self.malformed(format!("`{}` needs a shape such as `.m16n8k16`", modifiers.base))
         })
@@ -118,7 +118,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    fn fragment(
+    pub(super) fn fragment(
         &mut self,
         role: Role,
         layout: Layout,

@@ -11,9 +11,6 @@ use crate::isa::names::{Marks, Reg32, Slot};
 use crate::isa::types::Type;
 use crate::isa::window::Window;
 
-/// How a bulk copy says that its bytes are there.
-const BYTES_COME: &str = "mbarrier::complete_tx::bytes";
-
 impl<'a> Body<'_, '_, '_, 'a> {
     pub(super) fn mbarrier_init(
         &mut self,
@@ -78,36 +75,14 @@ impl<'a> Body<'_, '_, '_, 'a> {
         address: &Operand<'a>,
         operation: Operation,
     ) -> Result<()> {
-        // All of a cluster is one block, so its scope is that of the block.
+        // The order that an arrival in another block's memory makes is taken to be as wide as can be.
         modifiers.drop_all(&["acquire", "release", "relaxed", "cta", "cluster", "b64"]);
-        let window = modifiers.take_any(&["shared", "shared::cta"]).map(|_| Window::Shared);
-        let address = self.address(address, window, Marks::STRONG)?;
-        self.emit(Op::Mbarrier(Box::new(Mbarrier { address, operation })));
-        Ok(())
-    }
-
-    /// `cp.async.bulk` from global memory to the own block's shared memory.
-    pub(super) fn bulk_copy(
-        &mut self,
-        modifiers: &mut Modifiers<'a>,
-        operands: &[Operand<'a>],
-    ) -> Result<()> {
-        // The policy is the last operand.
-        let operands = match operands {
-            [rest @ .., _] if modifiers.take("L2::cache_hint") => rest,
-            all => all,
+        let address = if modifiers.take("shared::cluster") {
+            self.cluster_address(address, Marks::STRONG)?
+        } else {
+            let window = modifiers.take_any(&["shared", "shared::cta"]).map(|_| Window::Shared);
+            self.address(address, window, Marks::STRONG)?
         };
-        let [to, from, bytes, object] = self.exactly(operands)?;
-        // An address of a block's own shared memory is one of the cluster's.
-        let to_shared = modifiers.take_any(&["shared::cluster", "shared::cta"]).is_some();
-        if !(modifiers.take(BYTES_COME) && to_shared && modifiers.take("global")) {
-            return Err(self.malformed("this copy goes from global to shared memory"));
-        }
-        let bytes = self.value_r(bytes, Type::U32)?;
-        let to = self.address(to, Some(Window::Shared), Marks::default())?;
-        let from = self.address(from, Some(Window::Global), Marks::default())?;
-        let address = self.address(object, Some(Window::Shared), Marks::STRONG)?;
-        let operation = Operation::Copy { to, from, bytes };
         self.emit(Op::Mbarrier(Box::new(Mbarrier { address, operation })));
         Ok(())
     }

@@ -37,6 +37,8 @@ struct Form {
     /// Elements of the vector: 1, 2 or 4.
     count: usize,
     window: Option<Window>,
+    /// The address is one of `.shared::cluster`.
+    in_cluster: bool,
     marks: Marks,
 }
 
@@ -48,6 +50,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
         operands: &[Operand<'a>],
         access: Access,
     ) -> Result<()> {
+        if modifiers.take("async") {
+            return self.async_access(modifiers, operands, access);
+        }
         let ordering = self.note_ordering(modifiers, access);
         let strong = modifiers.take_any(&STRONG).is_some();
         let marks = if strong { self.marks.unwrap_or(Marks::STRONG) } else { Marks::default() };
@@ -61,8 +66,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
             all => all,
         };
         modifiers.drop_prefixed(&["L1::", "L2::"]);
+        let in_cluster = modifiers.take("shared::cluster");
         let window = self.access_window(modifiers);
-        let is_global = matches!(window, None | Some(Window::Global));
+        let is_global = !in_cluster && matches!(window, None | Some(Window::Global));
         if strong && access == Access::Load && is_global {
             self.builder.program.polls = true;
             self.builder.program.ordered = true;
@@ -79,7 +85,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             Some(_) => 4,
             None => 1,
         };
-        let form = Form { ty, count, window, marks };
+        let form = Form { ty, count, window, in_cluster, marks };
         match access {
             Access::Load => self.load(operands, form),
             Access::Store => self.store(operands, form),
@@ -96,7 +102,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let ordering = Ordering {
             acquires: both || acquires || silent,
             releases: both || releases,
-            device_scope: !modifiers.has("cta") && !modifiers.has("cluster"),
+            // Blocks of a cluster are ordered as those of the device: too much rather than too little.
+            device_scope: !modifiers.has("cta"),
         };
         self.builder.program.fenced |= both || acquires || releases;
         if access == Access::Load && (modifiers.has("cg") || modifiers.has("cv")) {
@@ -105,6 +112,15 @@ impl<'a> Body<'_, '_, '_, 'a> {
             return None;
         }
         Some(ordering)
+    }
+
+    /// Resolves the memory operand of an access.
+    fn address_in(&mut self, operand: &Operand<'a>, form: Form) -> Result<Address> {
+        if form.in_cluster {
+            self.cluster_address(operand, form.marks)
+        } else {
+            self.address(operand, form.window, form.marks)
+        }
     }
 
     /// None: generic. Parameters of functions lie in local memory.
@@ -174,13 +190,13 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     fn load(&mut self, operands: &[Operand<'a>], form: Form) -> Result<()> {
-        let Form { ty, count, window, marks } = form;
+        let Form { ty, count, window, .. } = form;
         let [d, address] = self.exactly(operands)?;
         let parts = self.vector(d, count)?;
         if let Some(start) = self.kernel_param(address, window)? {
             return self.load_param(parts, ty, start);
         }
-        let address = self.address(address, window, marks)?;
+        let address = self.address_in(address, form)?;
         let mut elements = Elements {
             slots: [Slot::Sink; 4],
             count: parts.len() as u8,
@@ -275,10 +291,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     fn store(&mut self, operands: &[Operand<'a>], form: Form) -> Result<()> {
-        let Form { ty, count, window, marks } = form;
+        let Form { ty, count, .. } = form;
         let [address, source] = self.exactly(operands)?;
         let parts = self.vector(source, count)?;
-        let address = self.address(address, window, marks)?;
+        let address = self.address_in(address, form)?;
         let mut elements = Elements {
             slots: [Slot::Sink; 4],
             count: parts.len() as u8,
@@ -307,8 +323,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
         access: Access,
-        Form { ty, count, window, .. }: Form,
+        form: Form,
     ) -> Result<()> {
+        let Form { ty, count, .. } = form;
         let op = match modifiers
             .take_any(&["add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"])
         {
@@ -346,7 +363,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             (_, [address, b]) if op != AtomOp::Cas => (address, b, None),
             _ => return Err(self.malformed("wrong number of operands")),
         };
-        let address = self.address(address, window, Marks::STRONG)?;
+        let address = self.address_in(address, Form { marks: Marks::STRONG, ..form })?;
         if count == 1 {
             let dst = match dst {
                 Some(d) => self.slot_of(d)?.0,

@@ -3,9 +3,11 @@
 mod arith;
 mod body;
 mod builder;
+mod bulk;
 mod callgraph;
 mod calls;
 mod cfg;
+mod cluster;
 mod compare;
 mod context;
 mod control;
@@ -35,6 +37,7 @@ mod strength;
 mod symbols;
 mod table;
 mod video;
+mod warpgroup;
 mod warpops;
 mod wide;
 

@@ -78,7 +78,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
         match self.register(name) {
             Some(Register::Pred(predicate)) => Ok(predicate),
             Some(_) => Err(self.malformed(format!("`{name}` is not a predicate register"))),
-            None if name == "%is_explicit_cluster" => Err(self.unsupported(refuse::register(name))),
+            None if name == "%is_explicit_cluster" => {
+                let is = self.builder.uniform_r(Uniform::Special(Special::IsExplicitCluster));
+                let (predicate, zero) = (self.builder.new_p(), self.builder.zero());
+                self.prepare(Alu::PRR(alu::PRR::Ne, predicate, is, zero));
+                Ok(predicate)
+            }
             None => Err(self.malformed(format!("unknown register `{name}`"))),
         }
     }
@@ -368,12 +373,18 @@ fn special(name: &str) -> Option<Special> {
             "%ntid" => triple(Special::Ntid, suffix),
             "%ctaid" => triple(Special::Ctaid, suffix),
             "%nctaid" => triple(Special::Nctaid, suffix),
+            "%cluster_ctaid" => triple(Special::ClusterCtaid, suffix),
+            "%cluster_nctaid" => triple(Special::ClusterNctaid, suffix),
+            "%clusterid" => triple(Special::Clusterid, suffix),
+            "%nclusterid" => triple(Special::Nclusterid, suffix),
             _ => None,
         };
     }
     Some(match name {
         "%laneid" => Special::LaneId,
         "%warpid" => Special::WarpId,
+        "%cluster_ctarank" => Special::ClusterRank,
+        "%cluster_nctarank" => Special::ClusterBlocks,
         "%nwarpid" => Special::NWarpId,
         "WARP_SZ" => Special::WarpSize,
         "%smid" => Special::SmId,

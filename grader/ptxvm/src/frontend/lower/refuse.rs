@@ -1,7 +1,7 @@
 //! Why an instruction is refused, in words that help.
 
 /// What belongs to which family, by the beginning of the opcode.
-const FAMILIES: [(&str, &str); 30] = [
+const FAMILIES: [(&str, &str); 21] = [
     ("tex", TEXTURES),
     ("tld4", TEXTURES),
     ("txq", TEXTURES),
@@ -10,44 +10,40 @@ const FAMILIES: [(&str, &str); 30] = [
     ("sured", SURFACES),
     ("suq", SURFACES),
     ("istypep", TEXTURES),
-    ("wgmma", "products of warp groups need the tensor cores of sm_90a; use wmma or mma.sync"),
+    ("wgmma", WARPGROUPS),
     ("tcgen05", "fifth-generation tensor cores are those of sm_100a; use wmma or mma.sync"),
     ("mma.sp", SPARSE),
     ("mma.sp::ordered_metadata", SPARSE),
     ("cp.async.bulk", TENSOR_MEMORY),
     ("cp.reduce.async", TENSOR_MEMORY),
-    ("tensormap", TENSOR_MEMORY),
-    ("fence.proxy.tensormap::generic", TENSOR_MEMORY),
-    ("prefetch.tensormap", TENSOR_MEMORY),
-    ("fence.acquire.sync_restrict::shared::cluster", CLUSTERS),
-    ("fence.release.sync_restrict::shared::cta", CLUSTERS),
-    ("barrier.cluster", CLUSTERS),
-    ("clusterlaunchcontrol", CLUSTERS),
-    ("st.async", CLUSTERS),
-    ("red.async", CLUSTERS),
+    ("fence.acquire.sync_restrict::shared::cluster", RESTRICTED),
+    ("fence.release.sync_restrict::shared::cta", RESTRICTED),
+    (
+        "clusterlaunchcontrol",
+        "to take over the work of blocks that have not begun needs sm_100; launch as many blocks as there is work",
+    ),
     ("multimem", "multicast addresses of several GPUs are not supported; use one buffer"),
     ("alloca", STACK),
     ("stacksave", STACK),
     ("stackrestore", STACK),
-    ("mapa", CLUSTERS),
-    ("getctarank", CLUSTERS),
-    ("setmaxnreg", "register counts are fixed on the virtual machine; remove it"),
 ];
 
 const TEXTURES: &str = "textures are not supported; read the data through a pointer";
 const SURFACES: &str = "surfaces are not supported; read and write the data through a pointer";
-const TENSOR_MEMORY: &str = "the tensor memory accelerator of sm_90 is not supported; copy with cp.async or loads and \
-     stores";
+const TENSOR_MEMORY: &str = "of bulk copies only those between global memory and a block's own shared memory, and tiles of \
+     tensors, are supported; copy by loads and stores";
 const SPARSE: &str = "products of sparse matrices are not supported; use mma.sync on all elements";
-const CLUSTERS: &str = "thread block clusters are not supported; launch without them";
+const RESTRICTED: &str =
+    "fences of one kind of memory are not supported; use one of scope `.cluster` for all";
 
 const LAUNCHES: &str = "dynamic parallelism is not supported; launch from the host";
+
+const WARPGROUPS: &str = "of `wgmma` only `mma_async` of f16 and bf16 with 16 columns of A is supported, with sums of f32, or for f16 of f16";
 
 const STACK: &str = "a thread's stack does not grow; declare an array of a fixed size";
 
 /// What belongs together by one part of the opcode.
-const PARTS: [(&str, &str); 7] = [
-    ("shared::cluster", CLUSTERS),
+const PARTS: [(&str, &str); 6] = [
     ("v8", "vectors of 32 bytes need sm_100; use two of 16"),
     ("b128", "words of 128 bits can only be moved, loaded and stored; use two of 64 bits"),
     ("rs", "stochastic rounding needs sm_100a; use `.rn`"),
@@ -108,7 +104,6 @@ pub fn function(name: &str) -> String {
 /// What a register stands for that is not there.
 pub fn register(name: &str) -> String {
     let why = match name.trim_start_matches('%') {
-        rest if rest.contains("cluster") => CLUSTERS,
         rest if rest.starts_with("pm") => "the counters of a multiprocessor are not supported",
         rest if rest.starts_with("envreg") => "it is reserved for drivers, and nothing sets it",
         "current_graph_exec" => "CUDA graphs are not supported",
@@ -126,10 +121,8 @@ mod tests {
     #[test]
     fn families_go_by_whole_parts_of_an_opcode() {
         assert!(reason("tex.2d.v4.f32.f32").contains("through a pointer"));
-        assert!(reason("cp.async.bulk.shared::cluster.global").contains("accelerator"));
-        assert!(reason("mbarrier.arrive.shared::cluster.b64").contains("block clusters"));
+        assert!(reason("cp.async.bulk.tensor.3d.im2col").contains("tiles of tensors"));
         assert_eq!(reason("texture"), "instruction `texture`");
-        assert!(reason("ld.shared::cluster.b32").contains("block clusters"));
         assert_eq!(known_reason("add.rn.f32"), None);
         assert!(function("__cudaCDP2LaunchDeviceV2").contains("from the host"));
         assert_eq!(function("f"), "call of `f`, which has no body here");

@@ -4,8 +4,8 @@ use super::Body;
 use super::body::Result;
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
-use crate::isa::ir::alu::{PQQ, Q1, Q2, QQR};
-use crate::isa::ir::{Alu, Uniform};
+use crate::isa::ir::alu::{PQQ, Q1, Q2, QQR, QR};
+use crate::isa::ir::{Alu, Logic, Uniform};
 use crate::isa::types::Type;
 use crate::isa::window::Window;
 
@@ -17,6 +17,19 @@ impl<'a> Body<'_, '_, '_, 'a> {
         operands: &[Operand<'a>],
     ) -> Result<()> {
         let to = modifiers.take("to");
+        if modifiers.take("shared::cluster") {
+            modifiers.ty();
+            let [d, a] = self.exactly(operands)?;
+            let (a, d) = (self.value_q(a, Type::U64)?, self.dst_q(d)?);
+            let low = self.low(a);
+            if to {
+                self.alu(Alu::QR(QR::Zext, d, low));
+            } else {
+                let generic = self.generic(low);
+                self.alu(Alu::Q1(Q1::Mov, d, generic));
+            }
+            return Ok(());
+        }
         let window = modifiers.space().ok_or_else(|| self.malformed("`cvta` needs a space"))?;
         let ty = modifiers.ty();
         if ty != Some(Type::U64) {
@@ -39,8 +52,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
     ) -> Result<()> {
-        // A cluster is one block, and has the shared memory of this one.
-        let window = if modifiers.take("shared::cluster") {
+        let in_cluster = modifiers.take("shared::cluster");
+        let window = if in_cluster {
             Window::Shared
         } else {
             modifiers.space().ok_or_else(|| self.malformed("`isspacep` needs a space"))?
@@ -52,6 +65,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let wanted = self.builder.uniform_q(Uniform::Bits(window.base() >> 60));
         self.alu(Alu::QQR(QQR::ShrU, tag, a, shift));
         self.alu(Alu::PQQ(PQQ::Eq, d, tag, wanted));
+        if in_cluster {
+            let others = self.builder.uniform_q(Uniform::Bits(Window::Cluster.base() >> 60));
+            let of_others = self.builder.new_p();
+            self.alu(Alu::PQQ(PQQ::Eq, of_others, tag, others));
+            self.alu(Alu::Logic(Logic::Or, d, d, of_others));
+        }
         Ok(())
     }
 }

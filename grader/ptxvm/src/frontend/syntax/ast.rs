@@ -77,6 +77,12 @@ pub enum Operand<'a> {
         base: AddressBase<'a>,
         offset: i64,
     },
+    /// A place that indices lead to, `[base, {x, y}]`: in a texture or surface.
+    Indexed {
+        base: &'a str,
+        /// All operands behind the base.
+        indices: Vec<Operand<'a>>,
+    },
     /// A vector of operands, `{a, b}`.
     Vector(Vec<Operand<'a>>),
     /// The list `(a, b)` of a call.
@@ -154,6 +160,8 @@ pub struct Function<'a> {
     pub is_entry: bool,
     pub results: Vec<Variable<'a>>,
     pub params: Vec<Variable<'a>>,
+    /// The blocks of a cluster, if the kernel says so (`.reqnctapercluster`).
+    pub cluster: Option<[u32; 3]>,
     /// Its statements; None if it is only declared.
     pub body: Option<Vec<Line<'a>>>,
     pub line: usize,

@@ -164,13 +164,14 @@ impl<'a> Parser<'_, 'a> {
             return Err(self.error("operands nested too deep"));
         }
         if self.eat(b'{') {
-            return Ok(Operand::Vector(self.operands_until(b'}', depth)?));
+            let vector = Operand::Vector(self.operands_until(b'}', depth)?);
+            return self.with_second(vector, depth);
         }
         if self.eat(b'(') {
             return Ok(Operand::List(self.operands_until(b')', depth)?));
         }
         if self.eat(b'[') {
-            return self.address();
+            return self.address(depth);
         }
         if self.eat(b'!') {
             return Ok(Operand::Not(self.word("a predicate register")?));
@@ -197,11 +198,16 @@ impl<'a> Parser<'_, 'a> {
                 return Err(self.unexpected("an operand"));
             }
         };
-        if self.eat(b'|') {
-            let second = self.operand(depth + 1)?;
-            return Ok(Operand::Pair(Box::new((operand, second))));
+        self.with_second(operand, depth)
+    }
+
+    /// A destination, with the second one that may follow it: `d|p`.
+    fn with_second(&mut self, first: Operand<'a>, depth: usize) -> Result<Operand<'a>> {
+        if !self.eat(b'|') {
+            return Ok(first);
         }
-        Ok(operand)
+        let second = self.operand(depth + 1)?;
+        Ok(Operand::Pair(Box::new((first, second))))
     }
 
     fn operands_until(&mut self, close: u8, depth: usize) -> Result<Vec<Operand<'a>>> {
@@ -215,7 +221,7 @@ impl<'a> Parser<'_, 'a> {
         Ok(all)
     }
 
-    fn address(&mut self) -> Result<Operand<'a>> {
+    fn address(&mut self, depth: usize) -> Result<Operand<'a>> {
         let token = self.peek().ok_or_else(|| self.unexpected("an address"))?;
         let (base, offset) = match token.kind {
             Kind::Word => {
@@ -228,11 +234,9 @@ impl<'a> Parser<'_, 'a> {
             }
             _ => return Err(self.unexpected("an address")),
         };
-        if self.is(b',') {
-            return Err(LoadError::unsupported(
-                token.line,
-                "not supported: textures, surfaces and tensor maps; read the data through a pointer",
-            ));
+        if let (AddressBase::Name(base), 0, true) = (base, offset, self.eat(b',')) {
+            let indices = self.operands_until(b']', depth)?;
+            return Ok(Operand::Indexed { base, indices });
         }
         self.expect(b']')?;
         Ok(Operand::Address { base, offset })

@@ -368,12 +368,30 @@ impl<'a> Parser<'_, 'a> {
         let results = if self.is(b'(') { self.parameters()? } else { Vec::new() };
         let name = self.word("a function's name")?;
         let params = if self.is(b'(') { self.parameters()? } else { Vec::new() };
-        // Performance directives (.maxntid, .minnctapersm, .noreturn ...).
+        // The others are about performance (.maxntid, .minnctapersm, .noreturn ...).
+        let mut cluster = None;
         while !self.is(b'{') && !self.is(b';') {
-            self.next()?;
+            if self.directive() == Some(".reqnctapercluster") {
+                self.next()?;
+                cluster = Some(self.extents()?);
+            } else {
+                self.next()?;
+            }
         }
         let body = if self.eat(b';') { None } else { Some(self.body()?) };
-        Ok(Function { name, is_entry, results, params, body, line })
+        Ok(Function { name, is_entry, results, params, cluster, body, line })
+    }
+
+    /// Reads one to three extents, `2, 1, 1`; those that are not there are 1.
+    fn extents(&mut self) -> Result<[u32; 3]> {
+        let mut extents = [1; 3];
+        for (axis, extent) in extents.iter_mut().enumerate() {
+            if axis > 0 && !self.eat(b',') {
+                break;
+            }
+            *extent = u32::try_from(self.int()?).unwrap_or(u32::MAX);
+        }
+        Ok(extents)
     }
 
     pub(super) fn parameters(&mut self) -> Result<Vec<Variable<'a>>> {
@@ -412,6 +430,8 @@ mod tests {
 .extern .shared .align 16 .b8 dyn[];
 .visible .entry k( .param .u64 .ptr .global .align 1 p0, .param .align 4 .b8 p1[12] )
 .maxntid 256, 1, 1
+.explicitcluster
+.reqnctapercluster 2, 4
 {
 	.reg .pred 	%p<6>;
 	.loc	1 10 0
@@ -440,12 +460,13 @@ $L_2:
         let kernel = &file.functions[1];
         assert_eq!((kernel.params[0].size, kernel.params[0].align), (8, 8));
         assert_eq!((kernel.params[1].size, kernel.params[1].align), (12, 4));
+        assert_eq!(kernel.cluster, Some([2, 4, 1]));
         let body = kernel.body.as_ref().unwrap();
         assert_eq!(body.len(), 13);
         let Statement::Instruction(shuffle) = &body[8].statement else { panic!("{body:?}") };
         assert_eq!(shuffle.opcode, "shfl.sync.down.b32");
         assert_eq!(shuffle.operands.len(), 5);
-        assert_eq!(body[8].line, 17);
+        assert_eq!(body[8].line, 19);
     }
 
     #[test]

@@ -136,6 +136,26 @@ impl Monitor for Races {
         self.find_floor(warp);
     }
 
+    fn cluster_arrive(&mut self, warp: u32, lanes: u32, phase: (u64, u64)) {
+        let warp = warp as usize % WARPS;
+        let clock = self.order.clock_of(warp, lanes, &self.clocks);
+        self.global.cluster_phases().arrive(phase, &clock);
+        self.tick(warp);
+        self.find_floor(warp);
+    }
+
+    fn cluster_wait(&mut self, warp: u32, whole: bool, phase: (u64, u64)) {
+        if let Some(clock) = self.global.cluster_phases().get(phase) {
+            let warp = warp as usize % WARPS;
+            self.order.learn_from_cluster(warp, clock, &mut self.clocks);
+            self.shadow.note_partial_sync();
+            self.find_floor(warp);
+        }
+        if whole {
+            self.warp_barrier(warp);
+        }
+    }
+
     fn mbarrier_events(&mut self, warp: u32, events: &[MbarrierEvent]) {
         let warp = warp as usize % WARPS;
         let (mut released, mut converged, mut learns) = (false, false, false);

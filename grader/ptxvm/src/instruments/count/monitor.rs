@@ -6,6 +6,7 @@ use crate::instruments::count::patterns;
 use crate::isa::ir::Op;
 use crate::isa::matrix::{Matrix, Shape};
 use crate::isa::mbarrier;
+use crate::isa::warpgroup::GroupProduct;
 use crate::isa::window::Window;
 use crate::lanes::lanes;
 use crate::machine::monitor::{Event, Monitor, Step};
@@ -81,7 +82,9 @@ impl Monitor for Counter {
         match &step.instr.op {
             Op::Bar(_) => counts.barriers += 1,
             Op::Matrix(matrix) => {
-                if let Matrix::Product(product) = &**matrix {
+                if let Matrix::Product(product) | Matrix::OfGroup(GroupProduct { product, .. }) =
+                    &**matrix
+                {
                     let Shape { m, n, k } = product.shape;
                     counts.matrix_multiplications += (m * n * k) as u64;
                 }
@@ -144,7 +147,7 @@ impl Monitor for Counter {
                 counts.local_requests += 1;
                 counts.local_bytes += bytes;
             }
-            (_, Window::Const | Window::Param) => {}
+            (_, Window::Const | Window::Param | Window::Cluster) => {}
         }
     }
 }

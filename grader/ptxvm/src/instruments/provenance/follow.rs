@@ -71,9 +71,10 @@ impl Monitor for &mut Provenance {
                 Operation::Arrive(Arrival { token, .. }) => {
                     self.warps[step.warp as usize].forget(token, step.mask);
                 }
-                Operation::Copy { .. } | Operation::CopiesArrive { .. } => self.lost = true,
+                Operation::Copy(_) | Operation::CopiesArrive { .. } => self.lost = true,
                 _ => {}
             },
+            Op::BulkStore(_) => self.lost = true,
             Op::Matrix(matrix) => self.matrix(step, matrix),
             Op::Load(address, _) | Op::Store(address, _) => self.addressed(step, address.base),
             Op::PoisonPropagatingLoad(quiet) | Op::PoisonPropagatingStore(quiet) => {
@@ -434,7 +435,8 @@ impl Provenance {
             Window::Shared => self.shared.load(address, bytes),
             Window::Local => self.local.load(address, bytes),
             Window::Const => return self.constant(source, address, bytes),
-            Window::Param => return NodeId::NONE,
+            // Launches with clusters are not followed.
+            Window::Param | Window::Cluster => return NodeId::NONE,
         };
         match found {
             LoadedValue::Whole(node) => node,

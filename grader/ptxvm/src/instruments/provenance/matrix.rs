@@ -18,7 +18,7 @@ impl Provenance {
             Matrix::Product(op) => self.multiply(step, op),
             Matrix::Load(tile) => self.load_tile(step, tile),
             Matrix::Store(tile) => self.store_tile(step, tile),
-            Matrix::Rows(_) | Matrix::Transpose(..) => self.lost = true,
+            Matrix::OfGroup(_) | Matrix::Rows(_) | Matrix::Transpose(..) => self.lost = true,
         }
     }
 

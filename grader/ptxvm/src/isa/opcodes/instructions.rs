@@ -96,6 +96,8 @@ macro_rules! with_instructions {
             Other Masked commit_copies = "cp.async.commit_group";
             Other Masked wait_for_copies = "cp.async.wait_group";
             Other Masked wait_for_all_copies = "cp.async.wait_all";
+            Integer Masked map_address = "mapa{.shared::cluster}.u32|u64";
+            Integer Masked rank_of_address = "getctarank{.shared::cluster}.u32|u64";
             Other Masked fence = "membar..", "fence..";
             Move Masked create_policy = "createpolicy..";
             Other Masked hint = "prefetch..", "prefetchu..", "discard..", "applypriority..";
@@ -111,6 +113,9 @@ macro_rules! with_instructions {
             Integer Masked mbarrier_pending_count = "mbarrier.pending_count.b64";
             Barrier Masked mbarrier_copies_arrive = "cp.async.mbarrier.arrive..";
             Barrier Masked bulk_copy = "cp.async.bulk..";
+            Atomic Masked bulk_reduction = "cp.reduce.async..";
+            Store Masked replace_in_map = "tensormap.replace..";
+            Store Masked copy_map = "tensormap.cp_fenceproxy..";
 
             // Control.
             Control Masked branch = "bra{.uni}";
@@ -155,6 +160,12 @@ macro_rules! with_instructions {
             Load Masked load_rows = "ldmatrix..";
             Store Masked store_rows = "stmatrix..";
             Warp Masked transpose = "movmatrix..";
+            Matrix Masked group_product = "wgmma.mma_async..";
+            // Registers and shared memory are in order here.
+            Other Masked operation(Op::Nop) = "wgmma.fence.sync.aligned";
+            Other Masked operation(Op::EndProducts) = "wgmma.commit_group.sync.aligned";
+            Other Masked wait_for_products = "wgmma.wait_group.sync.aligned";
+            Other Masked operation(Op::Nop) = "setmaxnreg.inc|dec.sync.aligned.u32";
         }
     };
 }

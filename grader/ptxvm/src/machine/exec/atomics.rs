@@ -98,7 +98,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                         .check(lane, address, bytes, true)
                         .map(|_| update_global(memory, address, bytes, new))
                 }
-                Window::Shared => {
+                Window::Shared | Window::Cluster => {
                     let shared = &mut self.state.shared;
                     update(shared, lane, address, bytes, new)
                 }
@@ -144,7 +144,7 @@ fn update(
 
 /// Updates global memory at a checked address. A 64-bit update is not atomic on the host: kernels that have one run on one host
 /// thread.
-fn update_global(
+pub(super) fn update_global(
     memory: &Memory,
     address: u64,
     bytes: u32,

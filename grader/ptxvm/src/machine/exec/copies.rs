@@ -1,5 +1,6 @@
 //! Asynchronous copies, `cp.async`. A copy takes place when its thread waits for it; until then its destination is undefined.
 
+use super::bulk::aligned_parts;
 use super::memory::{AccessInfo, LaneFaults};
 use crate::finding::{AccessKind, InFlight};
 use crate::isa::ir::CopyAsync;
@@ -25,15 +26,17 @@ impl<M: Monitor> Machine<'_, '_, M> {
             Some(read) => self.warp.registers.r(read)[lane].min(copy.bytes),
             None => copy.bytes,
         });
-        let begun = self.begin_copies(pc, mask, &ends, copy.bytes, &read);
+        let begun = self.begin_copies(pc, mask, Window::Shared, &ends, copy.bytes, &read);
         self.copies().pending.extend(begun);
     }
 
-    /// Begins copies of `bytes` bytes from and to the addresses of lanes, as far as these are valid.
+    /// Begins copies of `bytes` bytes from and to the addresses of lanes, as far as these are valid. `window`: whose shared memory
+    /// the state has.
     pub(super) fn begin_copies(
         &mut self,
         pc: Pc,
         mask: u32,
+        window: Window,
         (to, from): &([u64; 32], [u64; 32]),
         bytes: u32,
         read: &[u32; 32],
@@ -70,7 +73,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             }
         }
         let info = AccessInfo { kind: AccessKind::Write, ..info };
-        self.accessed(info, Window::Shared, mask, to, targets);
+        self.accessed(info, window, mask, to, targets);
         let mut begun = Vec::new();
         for lane in lanes(mask & !sources.refused() & !targets.refused()) {
             self.state.shared.set_out(to[lane], bytes);
@@ -81,6 +84,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 to: to[lane],
                 from: from[lane],
                 size: bytes,
+                skip: 0,
                 read: read[lane],
             });
         }
@@ -106,32 +110,30 @@ impl<M: Monitor> Machine<'_, '_, M> {
     pub(super) fn wait_copies(&mut self, mask: u32, groups: u32) {
         let committed = self.copies().groups;
         let ends = |copy: &Copy| copy.ends(mask, groups, &committed);
-        let mut ended = self.state.mbarriers.take_copies(self.warp.index, ends);
-        ended.extend(self.copies().take(mask, groups));
-        for copy in &ended {
+        // Those that belong to a phase have ended for the order of accesses.
+        let attached = self.state.mbarriers.take_copies(self.warp.index, ends);
+        let ended = self.copies().take(mask, groups);
+        for copy in attached.iter().chain(&ended) {
             self.land(copy);
         }
-        self.tell_ends(&ended);
+        self.tell_ends(&ended, Window::Shared);
     }
 
-    /// Announces completed copies to the monitor.
-    pub(super) fn tell_ends(&mut self, copies: &[Copy]) {
-        let mut rest = copies.to_vec();
-        // Those of one instruction at a time: each lane has one copy of it, or more in a loop.
-        while let Some(&Copy { pc, size, read, .. }) = rest.first() {
-            let (mut current, mut later) = (Vec::new(), Vec::new());
+    /// Announces completed copies to the monitor. `window`: whose shared memory they are in.
+    pub(super) fn tell_ends(&mut self, copies: &[Copy], window: Window) {
+        // Neighbours of one instruction at a time: each lane has one copy of it, or more in a loop.
+        let mut begin = 0;
+        while let Some(&Copy { pc, read, skip, .. }) = copies.get(begin) {
             let mut taken = 0u32;
-            for copy in rest {
+            let fits = |copy: &&Copy| {
                 let bit = 1 << copy.lane;
-                if copy.pc == pc && copy.read == read && taken & bit == 0 {
-                    taken |= bit;
-                    current.push(copy);
-                } else {
-                    later.push(copy);
-                }
-            }
-            rest = later;
-            self.tell_end(pc, size, read, taken, &current);
+                let fits = (copy.pc, copy.read, copy.skip) == (pc, read, skip) && taken & bit == 0;
+                taken |= bit;
+                fits
+            };
+            let count = copies[begin..].iter().take_while(fits).count();
+            self.tell_end(&copies[begin..begin + count], window);
+            begin += count;
         }
     }
 
@@ -140,30 +142,42 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let lane = copy.lane();
         self.state.shared.arrived(copy.to, copy.size);
         for start in (0..copy.size).step_by(4) {
-            let word = self.word(lane, copy.from, start, copy.read);
+            let word = self.word(copy, start);
             self.state.shared.put(lane, copy.to as usize + start as usize, 4, word.into());
         }
     }
 
-    fn tell_end(&mut self, pc: Pc, size: u32, read: u32, mask: u32, copies: &[Copy]) {
-        let (mut to, mut from) = ([0; 32], [0; 32]);
+    /// Announces the end of copies of one instruction, each of another lane.
+    fn tell_end(&mut self, copies: &[Copy], window: Window) {
+        let Some(&Copy { pc, size, skip, read, .. }) = copies.first() else { return };
+        let (mut to, mut from, mut mask) = ([0; 32], [0; 32], 0u32);
         for copy in copies {
             let lane = copy.lane();
+            mask |= 1 << lane;
             (to[lane], from[lane]) = (copy.to, copy.from);
         }
         let info = AccessInfo { ends_copy: true, ..AccessInfo::plain(pc, AccessKind::Write, size) };
-        if read != 0 {
-            let info = AccessInfo { kind: AccessKind::Read, size: read, ..info };
-            self.accessed(info, Window::Global, mask, &from, LaneFaults::default());
+        let reads = AccessInfo { kind: AccessKind::Read, size: read, ..info };
+        if from.iter().any(|at| !at.is_multiple_of(size.into())) || skip != 0 {
+            for copy in copies {
+                let start = copy.from.wrapping_add(skip.into());
+                for (at, size) in aligned_parts(start, read.saturating_sub(skip)) {
+                    let (reads, mask) = (AccessInfo { size, ..reads }, 1 << copy.lane);
+                    self.accessed(reads, Window::Global, mask, &[at; 32], LaneFaults::default());
+                }
+            }
+        } else if read != 0 {
+            self.accessed(reads, Window::Global, mask, &from, LaneFaults::default());
         }
-        self.accessed(info, Window::Shared, mask, &to, LaneFaults::default());
+        self.accessed(info, window, mask, &to, LaneFaults::default());
     }
 
-    /// Four bytes of a copy that reads only its first `read` bytes; the others are zero.
-    fn word(&self, lane: usize, from: u64, start: u32, read: u32) -> u32 {
+    /// Four bytes of a copy; what it does not read is zero.
+    fn word(&self, copy: &Copy, start: u32) -> u32 {
         let memory = &self.env.memory;
-        (start..read.min(start + 4)).fold(0, |word, byte| {
-            let place = memory.check(lane, from.wrapping_add(byte.into()), 1, false);
+        let lane = copy.lane();
+        (start.max(copy.skip)..copy.read.min(start + 4)).fold(0, |word, byte| {
+            let place = memory.check(lane, copy.from.wrapping_add(byte.into()), 1, false);
             // It may have been freed in the meantime, which is reported as a race.
             let value = place.map_or(0xFF, |place| memory.get(lane, place, 1).0 as u32);
             word | value << (8 * (byte - start))

@@ -25,6 +25,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
         match matrix {
             Matrix::Product(op) => self.product(op),
+            Matrix::OfGroup(op) => self.group_product(pc, op),
             Matrix::Load(tile) => self.tile(pc, tile, false),
             Matrix::Store(tile) => self.tile(pc, tile, true),
             Matrix::Rows(rows) => self.rows(pc, rows),
@@ -51,6 +52,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         };
         match matrix {
             Matrix::Product(op) => spoil(&op.d.slots),
+            Matrix::OfGroup(op) => spoil(&op.product.d.slots),
             Matrix::Load(tile) => spoil(&tile.fragment.slots),
             Matrix::Rows(rows) if !rows.stores => spoil(&rows.slots),
             &Matrix::Transpose(d, _) => spoil(&[Slot::Reg32(d)]),
@@ -204,7 +206,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
     fn get_pieces(&mut self, access: &LaneChunks, values: &mut Vec<u64>) {
         let faults = match access.window {
             Window::Global => get(&self.env.memory, access, values),
-            Window::Shared => get(&self.state.shared, access, values),
+            Window::Shared | Window::Cluster => get(&self.state.shared, access, values),
             Window::Local => get(&self.warp.local, access, values),
             Window::Const => get(self.env.constants, access, values),
             Window::Param => get(self.env.params, access, values),
@@ -215,7 +217,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
     fn put_pieces(&mut self, access: &LaneChunks, values: &[u64]) {
         let faults = match access.window {
             Window::Global => put(&mut { self.env.memory }, access, values),
-            Window::Shared => put(&mut self.state.shared, access, values),
+            Window::Shared | Window::Cluster => put(&mut self.state.shared, access, values),
             Window::Local => put(&mut self.warp.local, access, values),
             Window::Const | Window::Param => {
                 LaneFaults { out_of_bounds: access.mask, ..LaneFaults::default() }
@@ -310,7 +312,7 @@ fn put(memory: &mut impl LaneMemory, access: &LaneChunks, values: &[u64]) -> Lan
 }
 
 /// The matrix that the registers of a fragment hold.
-fn gather(registers: &Registers, fragment: &Fragment) -> BitMatrix {
+pub(super) fn gather(registers: &Registers, fragment: &Fragment) -> BitMatrix {
     let mut dense = vec![0; fragment.rows * fragment.cols];
     if let Some(words) = in_order(fragment) {
         // Of elements that are there more than once, the last.
@@ -333,7 +335,7 @@ fn gather(registers: &Registers, fragment: &Fragment) -> BitMatrix {
     dense
 }
 
-fn scatter(registers: &mut Registers, fragment: &Fragment, dense: &BitMatrix) {
+pub(super) fn scatter(registers: &mut Registers, fragment: &Fragment, dense: &BitMatrix) {
     if let Some(words) = in_order(fragment) {
         let (bits, packed) = (fragment.scalar.bytes() * 8, fragment.scalar.packed());
         for (register, row) in words.into_iter().zip(dense.chunks_exact(32 * packed).cycle()) {

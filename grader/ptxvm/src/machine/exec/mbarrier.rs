@@ -2,10 +2,11 @@
 
 use super::memory::{AccessInfo, LaneFaults};
 use crate::finding::{AccessKind, BarrierObject, MbarrierMisuse};
+use crate::isa::bulk::{BulkLoad, UNIT};
 use crate::isa::mbarrier::OPERATION;
 use crate::isa::mbarrier::{Arrival, MAX_COUNT, Mbarrier, MbarrierState, Operation, Phase};
-use crate::isa::names::{Address, Pc, Reg32};
-use crate::isa::window::Window;
+use crate::isa::names::{Pc, Reg32};
+use crate::isa::window::{RANK_SHIFT, Window};
 use crate::lanes::coordinates;
 use crate::lanes::lanes;
 use crate::machine::async_copies::Copy;
@@ -13,9 +14,6 @@ use crate::machine::exec::Machine;
 use crate::machine::mbarriers::{AttachedCopy, MbarrierObject, SIZE};
 use crate::machine::monitor::{MbarrierEvent, Monitor};
 use crate::memory::lane_memory::{Fault, LaneMemory};
-
-/// Bytes of which the size and both addresses of `cp.async.bulk` are multiples (PTX ISA 9.7.9.25.4.1).
-const BULK: u32 = 16;
 
 /// What lanes did at barrier objects, in order.
 #[derive(Debug, Default)]
@@ -34,6 +32,8 @@ struct MbarrierAccess<'s> {
     pc: Pc,
     lane: usize,
     address: u64,
+    /// What a bulk copy of the lane brings.
+    bytes: u32,
     steps: &'s mut MbarrierEvents,
 }
 
@@ -42,10 +42,31 @@ impl<M: Monitor> Machine<'_, '_, M> {
     /// run.
     pub(super) fn mbarrier(&mut self, pc: Pc, mask: u32, mbarrier: &Mbarrier) -> bool {
         let mut waits = false;
+        if let Operation::Copy(BulkLoad { blocks: Some(blocks), .. }) = mbarrier.operation {
+            self.multicast(pc, mask, mbarrier, blocks);
+            return false;
+        }
         self.each_window(mask, &mbarrier.address, |machine, window, mask, addresses| {
             waits |= machine.mbarrier_in(pc, mask, window, addresses, &mbarrier.operation);
         });
         waits
+    }
+
+    /// A copy to the same place in several blocks, each of which has an object at the same place.
+    fn multicast(&mut self, pc: Pc, mask: u32, mbarrier: &Mbarrier, blocks: Reg32) {
+        let blocks = *self.warp.registers.r(blocks);
+        let addresses = self.addresses(&mbarrier.address);
+        for rank in 0..u64::from(u16::BITS) {
+            let lanes = lanes(mask).filter(|&lane| blocks[lane] >> rank & 1 == 1);
+            let lanes = lanes.fold(0u32, |all, lane| all | 1 << lane);
+            if lanes != 0 {
+                let there = addresses
+                    .map(|address| address & ((1 << RANK_SHIFT) - 1) | (rank + 1) << RANK_SHIFT);
+                self.each_block(lanes, &there, |machine, window, mask, addresses| {
+                    machine.mbarrier_in(pc, mask, window, addresses, &mbarrier.operation);
+                });
+            }
+        }
     }
 
     fn mbarrier_in(
@@ -59,7 +80,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let mut faults = LaneFaults::default();
         for lane in lanes(mask) {
             let checked = match window {
-                Window::Shared => self.state.shared.check(lane, addresses[lane], SIZE, true),
+                Window::Shared | Window::Cluster => {
+                    self.state.shared.check(lane, addresses[lane], SIZE, true)
+                }
                 _ => Err(Fault::OutOfBounds),
             };
             if let Err(fault) = checked {
@@ -71,12 +94,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
             let there = self.objects_at(there, addresses);
             let begun = self.copies().take_begun(there);
             self.attach_again(there, addresses);
-            self.attach(begun, addresses);
+            self.attach(begun, addresses, window);
         }
-        if let Operation::Copy { to, from, bytes } = operation {
+        let mut brought = [0; 32];
+        if let Operation::Copy(load) = operation {
             let there = self.objects_at(there, addresses);
-            let begun = self.begin_bulk(pc, there, to, from, *bytes);
-            self.attach(begun, addresses);
+            brought = self.begin_bulk(pc, there, (window, addresses), load);
         }
         // Making and unmaking an object is a plain write of it. All else may come in any order, so long as the object is there:
         // for the order of accesses that is a read.
@@ -96,12 +119,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 self.answer(lane, operation, MbarrierState::default(), true);
                 continue;
             }
-            let mut at = MbarrierAccess { pc, lane, address, steps: &mut steps };
+            let bytes = brought[lane];
+            let mut at = MbarrierAccess { pc, lane, address, bytes, steps: &mut steps };
             waits |= !self.at_object(&mut at, operation);
             self.mirror(lane, address);
         }
-        if !steps.0.is_empty() {
-            self.state.monitor.mbarrier_events(self.warp.index, &steps.0);
+        match &mut self.state.cluster {
+            // The monitor of that block hears of it when that block runs.
+            Some(cluster) if window == Window::Cluster => cluster.visited_events.extend(steps.0),
+            _ if steps.0.is_empty() => {}
+            _ => self.state.monitor.mbarrier_events(self.warp.index, &steps.0),
         }
         waits
     }
@@ -170,12 +197,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 self.set_object(at, object, word);
                 true
             }
-            Operation::Copy { bytes, .. } => {
-                let bytes = self.warp.registers.r(bytes)[at.lane];
+            Operation::Copy(_) => {
+                let bytes = at.bytes;
                 let mut word = object.word;
                 at.steps.add(MbarrierEvent::Arrive(at.address));
                 // They count as come from now on: that the phase completes brings them.
-                if !bytes.is_multiple_of(BULK) || !word.expect(-i64::from(bytes)) {
+                if !bytes.is_multiple_of(UNIT) || !word.expect(-i64::from(bytes)) {
                     self.misused(at, MbarrierMisuse::InvalidCount { count: bytes });
                 }
                 self.set_object(at, object, word);
@@ -308,46 +335,15 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 
     /// Makes copies that have begun complete with a phase of the object at the lane's address.
-    fn attach(&mut self, begun: Vec<Copy>, addresses: &[u64; 32]) {
+    pub(super) fn attach(&mut self, begun: Vec<Copy>, addresses: &[u64; 32], window: Window) {
         // For the order of accesses they end here, where the thread says that they belong to the phase.
-        self.tell_ends(&begun);
+        self.tell_ends(&begun, window);
         let warp = self.warp.index;
         let attached = begun.into_iter().map(|copy| {
             let objects = vec![addresses[copy.lane()]];
             AttachedCopy { copy, warp, objects }
         });
         self.state.mbarriers.copies.extend(attached);
-    }
-
-    /// Begins `cp.async.bulk` as copies of 16 bytes.
-    fn begin_bulk(
-        &mut self,
-        pc: Pc,
-        mask: u32,
-        to: &Address,
-        from: &Address,
-        bytes: Reg32,
-    ) -> Vec<Copy> {
-        let bytes = *self.warp.registers.r(bytes);
-        let mut ends = (self.addresses(to), self.addresses(from));
-        let mut copies = Vec::new();
-        let longest = lanes(mask).map(|lane| bytes[lane]).max().unwrap_or(0);
-        for done in (0..longest.min(MAX_COUNT)).step_by(BULK as usize) {
-            let left = lanes(mask).filter(|&lane| bytes[lane] >= done + BULK);
-            let left = left.fold(0u32, |all, lane| all | 1 << lane);
-            let begun = self.begin_copies(pc, left, &ends, BULK, &[BULK; 32]);
-            // What does not fit at one place does not at the next ones.
-            let refused = begun.iter().fold(left, |rest, copy| rest & !(1 << copy.lane()));
-            copies.extend(begun);
-            if refused == left {
-                break;
-            }
-            for lane in 0..32 {
-                ends.0[lane] = ends.0[lane].wrapping_add(BULK.into());
-                ends.1[lane] = ends.1[lane].wrapping_add(BULK.into());
-            }
-        }
-        copies
     }
 
     /// Reports lanes that access an object otherwise than by `mbarrier`.

@@ -133,7 +133,11 @@ impl<M: Monitor> Machine<'_, '_, M> {
             for lane in lanes(here) {
                 addresses[lane] = addresses[lane].wrapping_sub(window.base());
             }
-            visit(self, window, here, &addresses);
+            if window == Window::Cluster {
+                self.each_block(here, &addresses, &mut visit);
+            } else {
+                visit(self, window, here, &addresses);
+            }
         }
     }
 
@@ -253,7 +257,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let env = self.env;
         match window {
             Window::Global => load_lanes(&env.memory, registers, mask, addresses, elements),
-            Window::Shared => load_lanes(&self.state.shared, registers, mask, addresses, elements),
+            Window::Shared | Window::Cluster => {
+                load_lanes(&self.state.shared, registers, mask, addresses, elements)
+            }
             Window::Local => load_lanes(&self.warp.local, registers, mask, addresses, elements),
             Window::Const => load_lanes(env.constants, registers, mask, addresses, elements),
             Window::Param => load_lanes(env.params, registers, mask, addresses, elements),
@@ -287,7 +293,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             let values = registers.r(source);
             left = match window {
                 Window::Global => store_words_global(self.env.memory, mask, addresses, values),
-                Window::Shared => {
+                Window::Shared | Window::Cluster => {
                     let shared = &mut self.state.shared;
                     let mut left = 0;
                     for lane in lanes(mask) {
@@ -304,7 +310,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 Window::Global => {
                     store_lanes(&mut { self.env.memory }, registers, left, addresses, elements)
                 }
-                Window::Shared => {
+                Window::Shared | Window::Cluster => {
                     store_lanes(&mut self.state.shared, registers, left, addresses, elements)
                 }
                 Window::Local => {
@@ -338,12 +344,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
             faults.undefined &= !self.in_flight(info, mask & !faults.refused(), addresses);
         }
         if info.operation != mbarrier::OPERATION && !self.state.mbarriers.is_empty() {
-            if window == Window::Shared {
+            if matches!(window, Window::Shared | Window::Cluster) {
                 self.touch_objects(info, mask & !faults.refused(), addresses);
             }
             // A read of global memory may find what another block wrote.
             let changes = match window {
-                Window::Shared => info.kind != AccessKind::Read,
+                Window::Shared | Window::Cluster => info.kind != AccessKind::Read,
                 Window::Global => info.kind != AccessKind::Read || info.strong,
                 _ => false,
             };
@@ -391,7 +397,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let memory = self.env.memory;
         let space = match window {
             Window::Global => Space::Global,
-            Window::Shared => Space::Shared,
+            Window::Shared | Window::Cluster => Space::Shared,
             Window::Local => Space::Local,
             Window::Const | Window::Param => Space::Const,
         };

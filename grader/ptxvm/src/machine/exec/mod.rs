@@ -2,7 +2,9 @@
 
 mod atomics;
 pub(crate) mod barrier;
+mod bulk;
 mod calls;
+mod cluster;
 mod copies;
 mod heap;
 mod matrix;
@@ -14,6 +16,7 @@ pub(crate) mod run;
 pub(crate) mod state;
 mod subwarp_scheduler;
 mod warp_sync;
+pub(crate) mod warpgroup;
 mod warpops;
 
 use self::state::{BlockState, Env};

@@ -83,7 +83,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let inside = address.wrapping_sub(window.base());
         match window {
             Window::Global => read(&self.env.memory, lane, inside, bytes),
-            Window::Shared => read(&self.state.shared, lane, inside, bytes),
+            Window::Shared | Window::Cluster => read(&self.state.shared, lane, inside, bytes),
             Window::Local => read(&self.warp.local, lane, inside, bytes),
             Window::Const => read(self.env.constants, lane, inside, bytes),
             Window::Param => read(self.env.params, lane, inside, bytes),

@@ -254,6 +254,31 @@ impl<M: Monitor> Machine<'_, '_, M> {
                         continue;
                     }
                 }
+                Op::BulkStore(store) => {
+                    self.probe_loses_track();
+                    if active != 0 {
+                        self.bulk_store(pc, active, store);
+                    }
+                }
+                Op::EndProducts => self.end_products(),
+                &Op::WaitForProducts(groups) => self.wait_for_products(groups),
+                &Op::ArriveAtCluster { releases } => {
+                    self.probe_loses_track();
+                    if active != 0 {
+                        self.arrive_at_cluster(pc, active, releases);
+                    }
+                }
+                &Op::WaitForCluster { acquires } => {
+                    self.probe_loses_track();
+                    if active != 0 && self.wait_for_cluster(pc, active, acquires) {
+                        // It comes here again.
+                        if self.spins(mask) {
+                            return YieldReason::Spins;
+                        }
+                        pc = self.warp.current.pc;
+                        continue;
+                    }
+                }
                 &Op::Fence(fence) => {
                     if active != 0 {
                         self.state.monitor.fence(self.warp.index, active, fence);

@@ -7,6 +7,7 @@ use crate::isa::names::Pc;
 use crate::isa::names::{Guard, Slot};
 use crate::lanes::lanes;
 use crate::machine::async_copies::Copies;
+use crate::machine::cluster::Cluster;
 use crate::machine::mbarriers::Mbarriers;
 use crate::machine::polled_words::PolledWords;
 use crate::machine::simd::arith::ThreadedInstr;
@@ -51,6 +52,8 @@ pub(crate) struct BlockState<M> {
     pub copies: Vec<Copies>,
     /// The words that spinning warps have read and wait to see changed.
     pub polled: PolledWords,
+    /// The cluster of the block, if it has others.
+    pub cluster: Option<Box<Cluster>>,
 }
 
 impl<M> BlockState<M> {
@@ -67,6 +70,7 @@ impl<M> BlockState<M> {
             mbarriers: Mbarriers::default(),
             copies: vec![Copies::default(); warps as usize],
             polled: PolledWords::default(),
+            cluster: None,
         }
     }
 

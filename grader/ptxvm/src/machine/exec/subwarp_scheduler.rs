@@ -145,6 +145,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
     ) {
         let mut found = Vec::new();
         self.each_window(mask, address, |machine, window, mask, addresses| {
+            if window == Window::Cluster
+                && let Some(probe) = &mut machine.warp.spin.probe
+            {
+                probe.lost = true;
+                return;
+            }
             for lane in lanes(mask) {
                 let address = addresses[lane];
                 let written = if writes { u64::from(size) } else { 0 };
@@ -211,7 +217,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             Window::Global => byte(&self.env.memory, lane, address),
             Window::Shared => byte(&self.state.shared, lane, address),
             Window::Local => byte(&self.warp.local, lane, address),
-            Window::Const | Window::Param => None,
+            Window::Const | Window::Param | Window::Cluster => None,
         }
     }
 
@@ -221,7 +227,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             Window::Global => value(&self.env.memory, lane, address, size),
             Window::Shared => value(&self.state.shared, lane, address, size),
             Window::Local => value(&self.warp.local, lane, address, size),
-            Window::Const | Window::Param => 0,
+            Window::Const | Window::Param | Window::Cluster => 0,
         }
     }
 

@@ -15,6 +15,7 @@ use crate::instruments::check::global::packed;
 use crate::instruments::check::global::page_slots::{PageSlot, Pages, open};
 use crate::instruments::check::global::pages::{AccessIds, PAGE, Page, ROW};
 use crate::instruments::check::global::read_only::ReadOnlyLoads;
+use crate::instruments::check::order::cluster_phases::ClusterPhases;
 use crate::instruments::check::order::happens_before::HappensBefore;
 use crate::instruments::check::order::sync_variables::{SyncVariables, cells};
 use crate::instruments::check::order::vector_clock::CountedNodes;
@@ -57,6 +58,7 @@ pub(crate) struct GlobalRaces {
     pub(crate) blocks: BlockExecution,
     /// The words that blocks synchronise by.
     sync_variables: SyncVariables,
+    cluster_phases: ClusterPhases,
     read_only: ReadOnlyLoads,
     /// The topmost bit of the barrier of a cooperative grid.
     phase: bool,
@@ -82,6 +84,7 @@ impl GlobalRaces {
             block: 0,
             blocks: if across_blocks { BlockExecution::Sequential } else { BlockExecution::Single },
             sync_variables: SyncVariables::default(),
+            cluster_phases: ClusterPhases::default(),
             read_only: ReadOnlyLoads::default(),
             phase: false,
             held: 0,
@@ -105,6 +108,11 @@ impl GlobalRaces {
     /// The running block, from 1.
     pub fn block(&self) -> u32 {
         self.block
+    }
+
+    /// The phases of the barriers of clusters.
+    pub(crate) fn cluster_phases(&mut self) -> &mut ClusterPhases {
+        &mut self.cluster_phases
     }
 
     /// The words that blocks synchronise by.

@@ -215,8 +215,21 @@ impl HappensBefore {
         self.warps.resize_with(warps.min(WARPS), WarpOrder::default);
     }
 
+    /// A warp has seen the end of a phase of the cluster's barrier, and learns what was released with it.
+    pub(crate) fn learn_from_cluster(
+        &mut self,
+        warp: usize,
+        clock: &VectorClock,
+        clocks: &mut Clocks,
+    ) {
+        if let Some(state) = self.warps.get_mut(warp) {
+            state.learn([Some(clock), None]);
+            self.learn_own(warp, clocks);
+        }
+    }
+
     /// The vector clock of the lanes of a mask: what they have done so far, and all that they know.
-    fn clock_of(&self, warp: usize, lanes: u32, clocks: &Clocks) -> VectorClock {
+    pub(crate) fn clock_of(&self, warp: usize, lanes: u32, clocks: &Clocks) -> VectorClock {
         let seen = |other: usize| {
             let clock = clocks[warp][other];
             if other == warp {

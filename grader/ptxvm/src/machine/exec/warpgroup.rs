@@ -1,0 +1,162 @@
+//! Products of a warpgroup. They take place when they begin; who changes their factors before they are waited for is told so
+//! where the warp waits.
+
+use super::memory::{AccessInfo, LaneFaults};
+use crate::finding::{AccessKind, UnevenOperands};
+use crate::isa::matrix::Scalar;
+use crate::isa::names::Pc;
+use crate::isa::ops::fused_sum::BitMatrix;
+use crate::isa::ops::product::product;
+use crate::isa::warpgroup::{DEPTH, Descriptor, Factor, GroupProduct, PIECE, PIECE_ELEMENTS, ROWS};
+use crate::isa::window::Window;
+use crate::lanes::lanes;
+use crate::machine::exec::Machine;
+use crate::machine::exec::matrix::{gather, scatter};
+use crate::machine::monitor::Monitor;
+use crate::memory::lane_memory::LaneMemory;
+
+/// The sign of a half.
+const SIGN: u64 = 1 << 15;
+
+/// Pieces of shared memory that products of a warp read, a lane each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PiecesRead {
+    pc: Pc,
+    mask: u32,
+    addresses: [u64; 32],
+}
+
+/// The products of a warp that are not waited for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GroupReads {
+    /// Those since the last `commit_group`.
+    open: Vec<PiecesRead>,
+    /// Those of each group, the oldest first.
+    groups: Vec<Vec<PiecesRead>>,
+}
+
+impl GroupReads {
+    pub fn clear(&mut self) {
+        self.open.clear();
+        self.groups.clear();
+    }
+}
+
+impl<M: Monitor> Machine<'_, '_, M> {
+    /// Executes `wgmma.mma_async` for the rows of this warp.
+    pub(super) fn group_product(&mut self, pc: Pc, op: &GroupProduct) {
+        let uniform = |machine: &Self, factor: Option<Factor>| {
+            let Some(Factor { descriptor, .. }) = factor else { return 0 };
+            let all = machine.warp.registers.q(descriptor);
+            lanes(u32::MAX).filter(|&lane| all[lane] != all[0]).fold(0, |odd, lane| odd | 1 << lane)
+        };
+        let adds = op.adds.map_or(u32::MAX, |guard| self.guard_bits(guard));
+        let mixed = if adds == 0 || adds == u32::MAX { 0 } else { adds };
+        let uneven = uniform(self, op.a) | uniform(self, Some(op.b)) | mixed;
+        if uneven != 0 {
+            self.record(UnevenOperands, pc, uneven);
+            for &slot in &op.product.d.slots {
+                self.set_lanes(slot, u32::MAX, &[u64::MAX; 32]);
+            }
+            return;
+        }
+        let n = op.product.shape.n;
+        let first_row = self.warp.index as usize % 4 * ROWS;
+        let mut a = match op.a {
+            // Row by row.
+            Some(factor) => self.factor(pc, factor, first_row, ROWS),
+            None => gather(&self.warp.registers, &op.product.a),
+        };
+        let columns = self.factor(pc, op.b, 0, n);
+        let mut b: BitMatrix =
+            (0..DEPTH * n).map(|index| columns[index % n * DEPTH + index / n]).collect();
+        for (matrix, negated) in [&mut a, &mut b].into_iter().zip(op.negated) {
+            if negated {
+                for element in matrix.iter_mut() {
+                    *element ^= SIGN;
+                }
+            }
+        }
+        let c = if adds == 0 {
+            // A zero of either type.
+            vec![0; ROWS * n]
+        } else {
+            gather(&self.warp.registers, &op.product.c)
+        };
+        let mut d = product(&op.product, &a, &b, &c, self.env.simd.add_products);
+        if op.product.d.scalar == Scalar::F16 {
+            // A sum that rounds to zero has no sign, other than that of `mma` (measured on an H200).
+            for element in d.iter_mut().filter(|element| **element == SIGN) {
+                *element = 0;
+            }
+        }
+        scatter(&mut self.warp.registers, &op.product.d, &d);
+    }
+
+    /// Reads `count` rows of A, or columns of B, from `first` on, one behind the other.
+    fn factor(&mut self, pc: Pc, factor: Factor, first: usize, count: usize) -> BitMatrix {
+        let descriptor = Descriptor::new(self.warp.registers.q(factor.descriptor)[0]);
+        let mut elements = vec![0; count * DEPTH];
+        // The first element of each piece.
+        let firsts: Vec<(usize, usize)> = if factor.transposed {
+            (0..DEPTH)
+                .flat_map(|k| (0..count).step_by(PIECE_ELEMENTS).map(move |outer| (outer, k)))
+                .collect()
+        } else {
+            (0..count)
+                .flat_map(|outer| (0..DEPTH).step_by(PIECE_ELEMENTS).map(move |k| (outer, k)))
+                .collect()
+        };
+        for group in firsts.chunks(32) {
+            let mask = u32::MAX >> (32 - group.len());
+            let mut addresses = [0; 32];
+            let mut faults = LaneFaults::default();
+            for (lane, &(outer, k)) in group.iter().enumerate() {
+                let address = descriptor.piece(first + outer, k, factor.transposed);
+                addresses[lane] = address;
+                let place = match self.state.shared.check(lane, address, PIECE, false) {
+                    Ok(place) => place,
+                    Err(fault) => {
+                        faults.add(lane, fault);
+                        continue;
+                    }
+                };
+                for element in 0..PIECE_ELEMENTS {
+                    let (value, defined) = self.state.shared.get(lane, place + 2 * element, 2);
+                    faults.undefined |= u32::from(!defined) << lane;
+                    let (outer, k) =
+                        if factor.transposed { (outer + element, k) } else { (outer, k + element) };
+                    elements[outer * DEPTH + k] = value;
+                }
+            }
+            let info = AccessInfo::plain(pc, AccessKind::Read, PIECE);
+            self.accessed(info, Window::Shared, mask, &addresses, faults);
+            let read = PiecesRead { pc, mask: mask & !faults.refused(), addresses };
+            self.group_reads().open.push(read);
+        }
+        elements
+    }
+
+    fn group_reads(&mut self) -> &mut GroupReads {
+        &mut self.state.copies[self.warp.index as usize].products
+    }
+
+    /// `wgmma.commit_group`
+    pub(super) fn end_products(&mut self) {
+        let reads = self.group_reads();
+        let group = std::mem::take(&mut reads.open);
+        reads.groups.push(group);
+    }
+
+    /// `wgmma.wait_group`: all groups but the last `groups` end here, and what they read until now must not have changed.
+    pub(super) fn wait_for_products(&mut self, groups: u32) {
+        let reads = self.group_reads();
+        let ended = reads.groups.len().saturating_sub(groups as usize);
+        let ended: Vec<PiecesRead> = reads.groups.drain(..ended).flatten().collect();
+        for PiecesRead { pc, mask, addresses } in ended {
+            let info =
+                AccessInfo { ends_copy: true, ..AccessInfo::plain(pc, AccessKind::Read, PIECE) };
+            self.accessed(info, Window::Shared, mask, &addresses, LaneFaults::default());
+        }
+    }
+}
