@@ -21,7 +21,7 @@ pub struct Entry<'a> {
 /// What a reader wants to know before a puzzle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// What is learnt.
+    /// What the reader will have learnt.
     pub learnt: String,
     /// How long it takes, which says how hard it is: `1½ h`.
     pub time: String,

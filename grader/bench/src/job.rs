@@ -21,7 +21,7 @@ pub enum Request {
 /// A kernel or a library function to time, with its data.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Job {
-    /// What is timed.
+    /// The kernels or the function.
     pub task: Task,
     /// The tensors that it takes.
     pub tensors: Vec<TensorJob>,

@@ -133,7 +133,7 @@ pub struct Parameters {
     pub seed: u64,
     /// What sums are multiplied by.
     pub factor: f32,
-    /// What is added.
+    /// What is added to sums that are scaled.
     pub shift: f32,
     /// The least integer.
     pub low: i64,

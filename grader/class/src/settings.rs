@@ -66,7 +66,7 @@ impl PuzzleSettings {
     }
 }
 
-/// Where kernels run.
+/// Where kernels run, as `class.toml` names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {

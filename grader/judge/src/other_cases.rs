@@ -35,7 +35,7 @@ const WILD: [DataKind; 3] = [
 pub struct OtherCases<'s> {
     spec: &'s Spec,
     seed: u64,
-    /// Small tests first.
+    /// The cases of the spec's tests, those of small tests first.
     tests: Vec<CasesOfTest<'s>>,
     drawn: OnceLock<DrawnCases<'s>>,
     /// The first drawn case that failed, if one did.

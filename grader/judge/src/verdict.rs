@@ -140,7 +140,7 @@ pub struct WrongPart {
 /// What is wrong about a [`WrongPart`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartKind {
-    /// Its value.
+    /// Its value, which the kernel computed or read wrongly.
     Value,
     /// That it is rounded.
     Rounding,

@@ -29,7 +29,7 @@ pub struct Variable {
     pub ty: Type,
     /// Where it is in scope: the labels before its first instruction and after its last; none: in the whole function.
     pub scope: Option<(String, String)>,
-    /// Where it lies.
+    /// Where its value is kept, in registers or in memory, which may change within the function.
     pub places: Vec<Location>,
 }
 

@@ -24,7 +24,7 @@ pub(super) enum Search<'a> {
 
 /// A wrong kernel in the test that catches it.
 pub(super) struct Caught<'a> {
-    /// The test.
+    /// The case of that test.
     pub(super) case: &'a Case,
     run: Run,
     /// Its verdict, without details.

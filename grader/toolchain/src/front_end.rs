@@ -83,7 +83,7 @@ pub(crate) struct Job<'a> {
     pub(crate) folder: &'a Path,
     /// The source's name in it.
     pub(crate) file: &'a OsStr,
-    /// What it holds.
+    /// The text of the source.
     pub(crate) text: &'a [u8],
     /// The folders for `#include`, in order, as absolute paths.
     pub(crate) include_dirs: &'a [PathBuf],

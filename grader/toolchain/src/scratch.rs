@@ -69,7 +69,7 @@ impl Scratch {
         Ok(Self { folder, _lock: lock })
     }
 
-    /// Where it is.
+    /// The folder, which is there as long as this value.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

@@ -96,7 +96,7 @@ struct Placed {
     kept: Option<u64>,
 }
 
-/// What is timed.
+/// What is timed: the kernels of a launch, or one function of a vendor's library, ready to run.
 enum Work {
     Kernels { launches: Vec<Prepared>, constants: Vec<(u64, usize)> },
     Gemm { library: Cublas, job: GemmJob, addresses: [u64; 3], types: [DType; 2] },

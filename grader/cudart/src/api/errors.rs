@@ -1,4 +1,4 @@
-//! Functions about errors.
+//! The functions of the runtime that tell of errors: `cudaGetLastError` and those beside it.
 
 use super::table::table;
 use crate::client::{last_error, take_last_error};

@@ -1,4 +1,4 @@
-//! Loop nests.
+//! Loop nests, into which the statements of a program are lowered.
 //!
 //! Every nest adds a body without reductions to an array: `target[subscripts] += body`. The sums of a body
 //! that are added to the result become nests of their own; a sum elsewhere, and every other reduction, is

@@ -31,7 +31,7 @@ struct Site<'a> {
 }
 
 impl Draft {
-    /// The changed parts.
+    /// The parts of the model that the draft changes, with their new bodies.
     pub(crate) fn changed(&self, model: &Model) -> Changed {
         let mut bodies: BTreeMap<usize, Tree> = BTreeMap::new();
         for (part, path, tree) in &self.edits {

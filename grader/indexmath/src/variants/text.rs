@@ -1,4 +1,4 @@
-//! Trees as text.
+//! Trees as text, in the syntax of formulas.
 
 use crate::span::Span;
 use crate::syntax::ast::{Bound, Expr, ExprKind};

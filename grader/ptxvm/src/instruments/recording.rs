@@ -10,7 +10,7 @@ use crate::memory::flat::Flat;
 use crate::memory::lane_memory::LaneMemory;
 use crate::program::symbols::Register;
 
-/// What to record.
+/// The block and the registers that a launch records.
 #[derive(Clone, Debug)]
 pub struct RecordingRequest {
     /// Coordinates of the block.

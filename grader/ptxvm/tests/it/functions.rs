@@ -33,7 +33,7 @@ fn operands(first: u32) -> Vec<u32> {
     (first..).take(OPERANDS).map(operand).collect()
 }
 
-/// NaNs as one.
+/// The bits of a float, where all NaNs are the same one.
 fn canonical(bits: u32) -> u32 {
     if bits & 0x7FFF_FFFF > 0x7F80_0000 { 0x7FFF_FFFF } else { bits }
 }

@@ -14,7 +14,7 @@ pub(super) struct Permitted {
 pub(super) struct Allowed {
     /// NaN: everything that depends on the element is NaN.
     pub nan: bool,
-    /// Infinities.
+    /// Which infinities the element may be.
     pub infinite: Infinite,
     /// Values near the ends of the type's range.
     pub extreme: bool,

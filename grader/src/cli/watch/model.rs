@@ -34,7 +34,7 @@ pub struct HintPage {
 /// What is open beside the report, or in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Panel {
-    /// The report alone.
+    /// Nothing is open: the report stands alone.
     Closed,
     /// A hint under the report, or beside it.
     Hint(HintPage),

@@ -1,4 +1,4 @@
-//! Statements.
+//! Parses the statements of a formula.
 //!
 //! ```text
 //! program   = { statement ( END | ';' ) }

@@ -20,7 +20,7 @@ const ROUNDINGS: [&str; 9] =
 /// A value that something else was put in the place of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplacedValue {
-    /// What it was.
+    /// The value that was replaced.
     pub value: f64,
     /// The line that computed it; unknown of a sum.
     pub loc: Option<SourceLoc>,

@@ -21,7 +21,7 @@ pub enum Event {
     Doing(String),
     /// A line that some program printed on stderr.
     Log(String),
-    /// It has ended.
+    /// The child has graded the kernel, and ends.
     Graded(Graded),
 }
 
