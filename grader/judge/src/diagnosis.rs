@@ -1,14 +1,18 @@
-//! Looks for the cause of a failing verdict by running the program again: which wrong formula, which part of it.
+//! Looks for the cause of a failing verdict by running the program again: which wrong formula, which part of it,
+//! which inputs.
 
 use crate::grade::{Machine, Program};
 use crate::other_cases::OtherCases;
+use crate::subject::Subject;
 use crate::trials::Trials;
 use crate::verdict::TestVerdict;
-use crate::{formula_variant, intermediate};
+use crate::{formula_variant, inputs, intermediate};
 use device::backend::Run;
+use device::vm::VmBackend;
 use puzzle::case::Case;
 
-/// Adds to a verdict what formula the program computes, and what part of it is wrong, where `others` confirm that.
+/// Adds to a verdict what formula the program computes, and what part of it is wrong, where `others` confirm that, and else what inputs
+/// the first wrong element is computed from by mistake.
 pub fn diagnose(
     (machine, program): (&Machine, &Program),
     others: &OtherCases<'_>,
@@ -23,14 +27,16 @@ pub fn diagnose(
     let name = verdict.diffs[at].tensor.name.clone();
     let trials = Trials::new(machine.backend(), others, case, &name);
     let verdict = formula_variant::explain(&trials, case, run, verdict, at);
+    let on_vm = |vm: &VmBackend, trials: &Trials<'_, '_>, verdict| {
+        let subject = Subject::new(vm, case);
+        let verdict = intermediate::explain(&subject, program, trials, verdict, at);
+        inputs::explain(&subject, verdict, at)
+    };
     match machine {
-        Machine::Vm(vm) => intermediate::explain(vm, program, &trials, case, verdict, at),
+        Machine::Vm(vm) => on_vm(vm, &trials, verdict),
         // It runs on the virtual machine for this, wherever it ran before.
         Machine::Gpu(_) => match program.virtual_machine() {
-            Ok(vm) => {
-                let trials = Trials::new(&vm, others, case, &name);
-                intermediate::explain(&vm, program, &trials, case, verdict, at)
-            }
+            Ok(vm) => on_vm(&vm, &Trials::new(&vm, others, case, &name), verdict),
             Err(_) => verdict,
         },
         Machine::Host(_) => verdict,

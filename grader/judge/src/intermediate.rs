@@ -4,17 +4,13 @@
 
 use crate::formula_variant::formula;
 use crate::grade::Program;
+use crate::subject::{Subject, Wrong, wrong_elements};
 use crate::trials::Trials;
-use crate::verdict::{Mismatch, PartKind, TestVerdict, WrongPart};
+use crate::verdict::{PartKind, TestVerdict, WrongPart};
 use cpptext::statements::is_head;
 use device::finding::SourceLoc;
-use device::provenance::Place;
-use device::vm::VmBackend;
-use device::vm::expansion::{Effort, Followed, ReplacedValue, RoundedOnTheWay};
+use device::vm::expansion::{Effort, ReplacedValue, RoundedOnTheWay};
 use indexmath::{Approx, PartValue, parts};
-use puzzle::case::Case;
-use std::cell::RefCell;
-use std::rc::Rc;
 
 /// Further elements of the case that are looked at.
 const MORE_ELEMENTS: usize = 2;
@@ -30,73 +26,6 @@ const SLIGHT: f64 = 0.5;
 const NEUTRAL: f64 = 1e-6;
 /// Parts that are looked at more closely.
 const MOST_SUSPECTS: usize = 4;
-
-/// A case that runs again with the provenance of its values. All that is asked of its elements shares these runs.
-struct Subject<'a> {
-    vm: &'a VmBackend,
-    case: &'a Case,
-    attempts: RefCell<Vec<(How, Attempt<'a>)>>,
-}
-
-/// For the whole case or for a block of it.
-type How = (Option<[u32; 3]>, Effort);
-
-/// `None` where the case cannot run, or where the values could not be followed to their end.
-type Attempt<'a> = Option<Option<Rc<Followed<'a>>>>;
-
-impl<'a> Subject<'a> {
-    fn new(vm: &'a VmBackend, case: &'a Case) -> Self {
-        Self { vm, case, attempts: RefCell::default() }
-    }
-
-    fn attempt(&self, effort: Effort, block: Option<[u32; 3]>) -> Attempt<'a> {
-        let wanted = (block, effort);
-        let known = self.attempts.borrow().iter().find(|(key, _)| *key == wanted).cloned();
-        if let Some((_, known)) = known {
-            return known;
-        }
-        let attempt = self.vm.follow(self.case, effort, block).ok();
-        let attempt = attempt.map(|followed| followed.map(Rc::new));
-        self.attempts.borrow_mut().push((wanted, attempt.clone()));
-        attempt
-    }
-}
-
-/// A wrong element of a run.
-struct Wrong<'s, 'a> {
-    subject: &'s Subject<'a>,
-    name: &'s str,
-    /// Its tensor in the case, and its position.
-    place: Place,
-    got: f64,
-    /// Its block in the one launch that computes it, where that is known already.
-    block: Option<[u32; 3]>,
-}
-
-impl<'a> Wrong<'_, 'a> {
-    /// Its block in the one launch of the case.
-    fn block(&self) -> Option<[u32; 3]> {
-        self.block.or_else(|| {
-            let (Subject { vm, case, .. }, Place { tensor, flat }) = (self.subject, self.place);
-            let writer = vm.last_writer(case, tensor, flat).ok()??;
-            Some(writer.1.block)
-        })
-    }
-
-    /// The values behind the element: those of the whole case, or of its block where that is too much.
-    fn follow(&self, effort: Effort) -> Option<Rc<Followed<'a>>> {
-        if let Some(followed) = self.subject.attempt(Effort::QUICK, None)? {
-            return Some(followed);
-        }
-        // What another launch computed is known only where all of its blocks were followed.
-        if self.subject.case.launches.len() > 1
-            && let Some(followed) = self.subject.attempt(effort, None)?
-        {
-            return Some(followed);
-        }
-        self.subject.attempt(effort, Some(self.block()?))?
-    }
-}
 
 /// A part that explains an element, and the value that was wrong.
 struct Suspect {
@@ -116,16 +45,14 @@ impl Suspect {
 
 /// Adds to a failing verdict the part of the formula that the kernel computed wrongly, if there is one and other data confirm it.
 pub(crate) fn explain(
-    vm: &VmBackend,
+    subject: &Subject<'_>,
     program: &Program,
     trials: &Trials<'_, '_>,
-    case: &Case,
     mut verdict: TestVerdict,
     at: usize,
 ) -> TestVerdict {
     let name = &verdict.diffs[at].tensor.name;
-    let subject = Subject::new(vm, case);
-    let elements = |tells| wrong_elements(&subject, &verdict, name, tells);
+    let elements = |tells| wrong_elements(subject, &verdict, name, tells);
     let search = |closed| wrong_part(&elements(f64::is_finite), trials, closed);
     let rounded = || rounding(&elements(|_| true), trials);
     let taken = || not_finite(&elements(f64::is_nan));
@@ -258,35 +185,6 @@ fn wrong_part(
     confirmed += cases;
     let (text, expected) = (part.text, part.value);
     Some(WrongPart { text, expected, got, line, confirmed, kind: PartKind::Value })
-}
-
-/// The wrong elements of an output of which `tells` holds, the one that the report shows first, and then far from each other.
-fn wrong_elements<'s, 'a>(
-    subject: &'s Subject<'a>,
-    verdict: &TestVerdict,
-    name: &'s str,
-    tells: fn(f64) -> bool,
-) -> Vec<Wrong<'s, 'a>> {
-    let Some(diff) = verdict.diffs.iter().find(|diff| diff.tensor.name == name) else {
-        return Vec::new();
-    };
-    let Some(tensor) =
-        subject.case.tensors.iter().position(|t| t.wanted().is_some_and(|(t, _)| t.name == name))
-    else {
-        return Vec::new();
-    };
-    let block = diff.terms.thread.as_ref().map(|thread| thread.id.block);
-    let first = diff.terms.mismatch;
-    let rest = diff.mismatches.iter().rev().filter(|m| m.flat != first.flat);
-    let all = std::iter::once(&first).chain(rest).filter(|m| m.got.is_some_and(tells));
-    let of = |(n, m): (usize, &Mismatch)| Wrong {
-        subject,
-        name,
-        place: Place { tensor, flat: m.flat },
-        got: m.got.unwrap_or(f64::NAN),
-        block: block.filter(|_| n == 0),
-    };
-    all.enumerate().map(of).collect()
 }
 
 /// The parts that explain an element, those first that others are computed from; `None` if its values could not be followed.

@@ -3,6 +3,7 @@
 //! ```text
 //! case + run ─► judgement ─► verdict ─┬─ formula_variant: the wrong formula that gives exactly these values
 //!                                     ├─ intermediate: the part of the formula that the kernel computed wrongly
+//!                                     ├─ inputs: what an element is computed from, and should not be, or the other way round
 //!                                     ├─ cause: what the pattern of the errors shows
 //!                                     └─ expansion: the kernel's products beside those of the formula
 //! ```
@@ -19,8 +20,10 @@ pub mod explain;
 mod findings;
 mod formula_variant;
 pub mod grade;
+mod inputs;
 mod intermediate;
 pub mod judgement;
 pub mod other_cases;
+mod subject;
 mod trials;
 pub mod verdict;

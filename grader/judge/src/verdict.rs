@@ -115,6 +115,8 @@ pub struct TensorDiff {
     pub variant: Option<FormulaVariant>,
     /// The first part of the formula that the kernel computed wrongly on the way to the first wrong element.
     pub part: Option<WrongPart>,
+    /// The inputs that the first wrong element is computed from by mistake, or without by mistake, where nothing above explains it.
+    pub inputs: Option<WrongInputs>,
     /// Of the first output that is wrong: the outputs that the formula computes it from, if all of them are correct.
     pub correct_sources: Vec<String>,
 }
@@ -146,6 +148,42 @@ pub enum PartKind {
     Rounding,
     /// That it takes part: an element of a tensor that is NaN or infinite, and stays so in a product with 0.
     NotFinite,
+}
+
+/// What an element is computed from and should not be, or should be and is not; or, where that is all right, what it is computed from in
+/// another way than it should be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrongInputs {
+    /// The element's position in row-major order.
+    pub flat: usize,
+    /// The elements of inputs that the formula's value follows, and the kernel's does not.
+    pub missing: Vec<Elements>,
+    /// The elements of inputs that the kernel's value follows, and the formula does not read.
+    pub extra: Vec<Elements>,
+    /// The line that loads the first extra one.
+    pub line: Option<SourceLoc>,
+    /// Where all inputs are right: the few that change the value otherwise than they should.
+    pub changed: Vec<Elements>,
+    /// Each of those changes the value so many times as much as it should.
+    pub times: Option<f64>,
+    /// How many further wrong elements have wrong inputs too: all that could be followed of the few that were looked at.
+    pub confirmed: usize,
+}
+
+impl WrongInputs {
+    /// Whether the inputs are right.
+    pub fn is_empty(&self) -> bool {
+        self.missing.is_empty() && self.extra.is_empty() && self.changed.is_empty()
+    }
+}
+
+/// Some elements of a tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Elements {
+    /// Their tensor.
+    pub tensor: Tensor,
+    /// Their positions, in row-major order.
+    pub flats: Vec<usize>,
 }
 
 /// A formula near the correct one that explains every element of an output.

@@ -262,6 +262,7 @@ pub use instruments::count::counts::{Counters, Counts, InstructionSite, Stride, 
 pub use instruments::provenance::Provenance;
 pub use instruments::provenance::expansion::{Expansion, Factor, Product};
 pub use instruments::provenance::number::Number;
+pub use instruments::provenance::origins::Origin;
 pub use instruments::provenance::replace::{ReplacedValue, RoundedOnTheWay};
 pub use instruments::provenance::tracker::ElementOrigin;
 pub use instruments::recording::{

@@ -230,7 +230,7 @@ fn region(tensor: &Tensor, ranges: &[Option<(usize, usize)>]) -> String {
 }
 
 /// A tensor with ranges of its indices: `grad(input)[*, 1, *, 3..4]`.
-fn pattern(tensor: &Tensor, range: impl Fn(usize) -> Option<(usize, usize)>) -> String {
+pub(super) fn pattern(tensor: &Tensor, range: impl Fn(usize) -> Option<(usize, usize)>) -> String {
     let axes: Vec<String> = (0..tensor.shape.len())
         .map(|axis| match range(axis) {
             None => "*".into(),

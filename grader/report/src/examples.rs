@@ -232,6 +232,7 @@ pub(super) fn diff(shape: &[usize], errors: &[Deviation]) -> TensorDiff {
         cause: None,
         variant: None,
         part: None,
+        inputs: None,
         correct_sources: Vec::new(),
         tensor,
         wrong,

@@ -13,6 +13,7 @@ pub mod explain;
 mod findings;
 mod format;
 mod heatmap;
+mod inputs;
 mod number;
 pub mod occupancy;
 pub mod picture;

@@ -1,7 +1,7 @@
 //! What elements are made of: the launches run again with the provenance of their values.
 
 use super::{Session, VmBackend};
-use crate::finding::ThreadId;
+use crate::finding::{SourceLoc, ThreadId};
 use crate::provenance::{Factor, KernelFactor, KernelSum, KernelTerm, Place};
 use diagnostic::Failure;
 use indexmath::Values;
@@ -26,6 +26,19 @@ impl Effort {
     pub const MORE: Self = Self { nodes: 1_000_000, steps: 1_000_000 };
     /// A second or two.
     pub const LONG: Self = Self { nodes: 4_000_000, steps: 16_000_000 };
+}
+
+/// An element of a tensor of a case that another one was computed from.
+#[derive(Clone, Debug)]
+pub struct OriginElement {
+    /// Index of its tensor in the case.
+    pub tensor: usize,
+    /// Its position in row-major order.
+    pub flat: usize,
+    /// The derivative with respect to it; NaN where that is not known.
+    pub slope: f64,
+    /// The line that loaded it.
+    pub line: Option<SourceLoc>,
 }
 
 /// Products of an element that are listed at most.
@@ -179,6 +192,21 @@ impl Followed<'_> {
             Some((tensor.element_name(flat), self.start(case, buffer, byte)?))
         };
         found.into_iter().filter_map(named).collect()
+    }
+
+    /// The elements of tensors that an element, `got`, was computed from; `None` where that was not followed to its end.
+    pub fn origins(&self, case: &Case, at: Place, got: f64) -> Option<Vec<OriginElement>> {
+        let buffer = self.session.buffer(at.tensor)?;
+        let start = |buffer, byte| self.start(case, buffer, byte);
+        let found = self.provenance.origins(buffer, byte(case, at), &start, got)?;
+        let named = |origin: ptxvm::Origin| {
+            let (buffer, byte) = origin.place;
+            let address = self.session.device.memory().address(buffer);
+            let tensor = self.session.placed.index(address)?;
+            let flat = usize::try_from(byte).ok()? / size_of(case.tensors[tensor].tensor.dtype);
+            Some(OriginElement { tensor, flat, slope: origin.slope, line: origin.loc })
+        };
+        found.into_iter().map(named).collect()
     }
 
     /// What an element was before the first launch.

@@ -4,14 +4,14 @@
 //! elements that it is asked for.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::evaluate::data::Values;
 use crate::integer::arithmetic::apply;
 use crate::integer::evaluate::{Dims, evaluate_size};
 use crate::syntax::int_expr::IntOp;
-use crate::syntax::operators::{Condition, Connective, Reduction};
+use crate::syntax::operators::{Condition, Connective, Function, Reduction};
 use crate::variants::code::{Code, Compiler, Int, Loop, Read};
 use crate::variants::tree::{Access, Model, Part, TensorId, Tree};
 use crate::variants::value::{Sum, Value, binary, call, exact, stored};
@@ -79,6 +79,19 @@ struct Run<'m, 'a> {
     affected: Vec<bool>,
     env: Vec<i64>,
     own: Memo,
+    /// The inputs that are read, if somebody wants to know them.
+    inputs: Option<Inputs>,
+}
+
+/// The elements of inputs that an evaluation reads.
+#[derive(Default)]
+pub(crate) struct Inputs {
+    /// Whether each is computed with, and does not only choose: in a condition, an index, or among others for the largest.
+    pub found: BTreeMap<(TensorId, usize), bool>,
+    /// The elements of parts that were evaluated: part, element, and whether it was to choose.
+    seen: HashSet<(usize, usize, bool)>,
+    /// How many choices the evaluation is inside of.
+    choices: usize,
 }
 
 impl<'a> Machine<'a> {
@@ -171,6 +184,14 @@ impl<'a> Machine<'a> {
         Some(())
     }
 
+    /// The inputs of element `flat` of the model's last part. `None` if it cannot be computed, or the budget is spent.
+    pub(crate) fn inputs_of(&self, flat: usize) -> Option<Inputs> {
+        let mut run = self.run(&[]);
+        run.inputs = Some(Inputs::default());
+        run.element(self.model.parts.len() - 1, flat)?;
+        run.inputs
+    }
+
     /// The values of the trees behind element `flat` of the model's last part for which `wanted` holds, the innermost first: outside
     /// of reductions, and so in the parts that it reads there. Inputs are none of them.
     pub(crate) fn values_of(
@@ -248,7 +269,20 @@ impl<'a> Machine<'a> {
                 *to |= from;
             }
         }
-        Run { machine: self, replaced, affected, env: Vec::new(), own: Memo::default() }
+        Run {
+            machine: self,
+            replaced,
+            affected,
+            env: Vec::new(),
+            own: Memo::default(),
+            inputs: None,
+        }
+    }
+}
+
+impl Inputs {
+    fn is_new(&mut self, part: usize, flat: usize) -> bool {
+        self.seen.insert((part, flat, self.choices > 0))
     }
 }
 
@@ -256,12 +290,15 @@ impl Run<'_, '_> {
     fn element(&mut self, part: usize, flat: usize) -> Option<Value> {
         let machine = self.machine;
         let key = (part, flat);
-        if self.affected[part] {
-            if let Some(found) = self.own.get(&key) {
-                return Some(*found);
-            }
-        } else if let Some(found) = machine.memo.borrow().get(&key) {
-            return Some(*found);
+        let known = if self.affected[part] {
+            self.own.get(&key).copied()
+        } else {
+            machine.memo.borrow().get(&key).copied()
+        };
+        // Whoever wants to know the inputs goes through each part once more.
+        let is_new = self.inputs.as_mut().is_some_and(|inputs| inputs.is_new(part, flat));
+        if let Some(found) = known.filter(|_| !is_new) {
+            return Some(found);
         }
         let outer = std::mem::replace(&mut self.env, machine.coordinates(part, flat));
         let value = self.value(&machine.bodies[part], Reduction::Sum);
@@ -300,12 +337,16 @@ impl Run<'_, '_> {
             }
             Code::Reduce(kind, ranges, body) => self.reduce(*kind, ranges, body),
             Code::Call(function, values) => {
-                let a = self.value(values.first()?, around)?;
-                let b = values.get(1).map_or(Some(exact(0.0)), |b| self.value(b, around))?;
+                let chooses = matches!(function, Function::Max | Function::Min);
+                let (a, b) = self.choosing(chooses, |run| {
+                    let a = run.value(values.first()?, around)?;
+                    let b = values.get(1).map_or(Some(exact(0.0)), |b| run.value(b, around))?;
+                    Some((a, b))
+                })?;
                 Some(call(*function, a, b))
             }
             Code::Select(condition, yes, no) => {
-                let holds = self.condition(condition)?;
+                let holds = self.choosing(true, |run| run.condition(condition))?;
                 self.value(if holds { yes } else { no }, around)
             }
         }
@@ -321,6 +362,25 @@ impl Run<'_, '_> {
                 Some(self.condition(a)? && self.condition(b)?)
             }
             Condition::Join(Connective::Or, a, b) => Some(self.condition(a)? || self.condition(b)?),
+        }
+    }
+
+    /// What `evaluate` gives; what it reads chooses, if `chooses`.
+    fn choosing<T>(&mut self, chooses: bool, evaluate: impl FnOnce(&mut Self) -> T) -> T {
+        let add = |run: &mut Self, by: isize| {
+            if let Some(inputs) = run.inputs.as_mut().filter(|_| chooses) {
+                inputs.choices = inputs.choices.saturating_add_signed(by);
+            }
+        };
+        add(self, 1);
+        let found = evaluate(self);
+        add(self, -1);
+        found
+    }
+
+    fn note_input(&mut self, tensor: TensorId, flat: usize) {
+        if let Some(inputs) = &mut self.inputs {
+            *inputs.found.entry((tensor, flat)).or_default() |= inputs.choices == 0;
         }
     }
 
@@ -342,7 +402,10 @@ impl Run<'_, '_> {
         };
         match (machine.known[read.tensor], machine.part_of[read.tensor]) {
             (_, Some(part)) if flat < machine.len(read.tensor) => self.element(part, flat),
-            (Some(values), _) => values.get(flat).map(|&value| exact(value)),
+            (Some(values), _) => {
+                self.note_input(read.tensor, flat);
+                values.get(flat).map(|&value| exact(value))
+            }
             _ => None,
         }
     }
@@ -350,7 +413,8 @@ impl Run<'_, '_> {
     fn reduce(&mut self, kind: Reduction, ranges: &[Loop], body: &Code) -> Option<Value> {
         let mut sum = Sum::new(kind);
         let mut position = if kind.gives_position() { Some(-1) } else { None };
-        self.nest(kind, ranges, body, &mut sum, 0, &mut position)?;
+        let chooses = !matches!(kind, Reduction::Sum | Reduction::Prod);
+        self.choosing(chooses, |run| run.nest(kind, ranges, body, &mut sum, 0, &mut position))?;
         match position {
             Some(position) => Some(exact(position as f64)),
             None => Some(sum.finish()),
@@ -401,8 +465,11 @@ impl Run<'_, '_> {
             Int::Element(tensor, address) => {
                 let flat = usize::try_from(self.int(address)?).ok()?;
                 let value = match (self.machine.known[*tensor], self.machine.part_of[*tensor]) {
-                    (Some(values), _) => *values.get(flat)?,
-                    (None, Some(part)) => self.element(part, flat)?.value,
+                    (Some(values), _) => {
+                        self.choosing(true, |run| run.note_input(*tensor, flat));
+                        *values.get(flat)?
+                    }
+                    (None, Some(part)) => self.choosing(true, |run| run.element(part, flat))?.value,
                     (None, None) => return None,
                 };
                 (value.fract() == 0.0).then_some(value as i64)

@@ -9,6 +9,7 @@
 //! - [`value`]: numbers as a kernel computes them;
 //! - [`machine`]: evaluates a formula with slips, element by element;
 //! - [`parts`]: the values of the right formula's parts;
+//! - [`inputs`]: the elements that the right formula computes an element from;
 //! - [`search`]: compares them with what was observed.
 //!
 //! This is mutation-based fault localisation (Moon et al., "Ask the Mutants", ICST 2014) with the specification mutated in the
@@ -16,6 +17,7 @@
 
 mod code;
 pub(crate) mod enumerate;
+pub(crate) mod inputs;
 pub(crate) mod machine;
 pub(crate) mod parts;
 pub(crate) mod search;

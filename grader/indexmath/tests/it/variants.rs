@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use indexmath::{
-    Approx, Dims, Formula, Observation, SizedFormula, TensorType, Values, parts, search_variants,
+    Approx, Dims, Formula, Observation, SizedFormula, TensorType, Values, inputs, parts,
+    search_variants, slope,
 };
 
 /// Irregular values, the same in every run.
@@ -233,6 +234,33 @@ fn the_parts_of_an_element_have_their_values() {
     assert!(c.starts_with("`sum[j] (x[r,j] - mean[r])"), "{c}");
     assert!(near(sum_of, sum) && near(mean, sum / 3.0), "{named:?}");
     assert!(near(squares_of, squares) && near(var, squares / 3.0), "{named:?}");
+}
+
+#[test]
+fn the_inputs_of_an_element_compute_it_or_choose() {
+    let types = [("x", "f32[R, H]"), ("w", "f32[H]"), ("top", "f32[R]"), ("y", "f32[R, H]")];
+    let formula = "top[r] = max[j] x[r,j]
+        y[r,j] = select(w[j] > 0, exp(x[r,j] - top[r]) * w[j], 0)";
+    let mut puzzle = puzzle(&types, &[("R", 2), ("H", 3)], formula, formula, false);
+    puzzle.known.insert("x".to_owned(), vec![1.0, 2.0, 3.0, 6.0, 5.0, 4.0]);
+    puzzle.known.insert("w".to_owned(), vec![2.0, 0.5, -1.0]);
+    let found = inputs(&puzzle.correct, &puzzle.known, "y", 4).unwrap();
+    let brief: Vec<(&str, usize, bool)> =
+        found.iter().map(|i| (i.tensor.as_str(), i.flat, i.computes)).collect();
+    for wanted in [("x", 3, false), ("x", 4, true), ("x", 5, false), ("w", 1, true)] {
+        assert!(brief.contains(&wanted), "{wanted:?} in {brief:?}");
+    }
+    assert_eq!(brief.len(), 4, "the other row, and other weights, are no inputs: {brief:?}");
+    let slope = |flat: usize| {
+        let input = found.iter().find(|i| i.tensor == "x" && i.flat == flat).unwrap();
+        slope(&puzzle.correct, &puzzle.known, ("y", 4), input).unwrap()
+    };
+    let itself = 0.5 * (-1f64).exp();
+    for (flat, expected) in [(3, -itself), (4, itself), (5, 0.0)] {
+        assert!((slope(flat) - expected).abs() < 1e-6, "x[1, {}]: {}", flat - 3, slope(flat));
+    }
+    let zero = inputs(&puzzle.correct, &puzzle.known, "y", 2).unwrap();
+    assert!(zero.iter().all(|input| !input.computes), "only the condition is read: {zero:?}");
 }
 
 const POOL: &str = "place[h,w] = argmax[p < 2, q < 2] x?[h+p,w+q]

@@ -68,6 +68,7 @@ pub(super) fn diff(tensor: &Tensor, reference: &Expected, got: &RunTensor) -> Op
         cause: cause::likely(&view),
         variant: None,
         part: None,
+        inputs: None,
         correct_sources: Vec::new(),
         tensor: tensor.clone(),
         errors,

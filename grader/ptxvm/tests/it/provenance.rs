@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::support::{Device, Plain, integers};
 use ptxvm::{
-    BufferId, ElementOrigin, Expansion, Factor, Launch, Number, Options, Provenance,
+    BufferId, ElementOrigin, Expansion, Factor, Launch, Number, Options, Origin, Provenance,
     launch_with_provenance,
 };
 
@@ -243,6 +243,42 @@ fn a_value_that_decides_the_result_is_found_by_putting_another_in_its_place() {
     let [sum] = &found(2.0 * total, got / 2.0)[..] else { panic!() };
     assert!((sum.value - total).abs() < 1e-5, "{sum:?}");
     assert_eq!(found(2.0 * total, got / 3.0), []);
+}
+
+#[test]
+fn the_elements_that_an_element_is_computed_from_are_its_origins() {
+    // y[0] = exp2(x[0]) + 0 * x[1], y[1] = 7
+    let ptx = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 x, .param .u64 y) {
+        .reg .b64 %rd<3>; .reg .f32 %f<6>;
+        ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y];
+        .loc 1 7 1
+        ld.global.f32 %f1, [%rd1];
+        .loc 1 8 1
+        ld.global.f32 %f2, [%rd1+4];
+        ex2.approx.f32 %f3, %f1;
+        mov.f32 %f4, 0f00000000; fma.rn.f32 %f5, %f2, %f4, %f3;
+        st.global.f32 [%rd2], %f5;
+        mov.f32 %f4, 0f40E00000; st.global.f32 [%rd2+4], %f4;
+        ret; }\n.file 1 \"k.cu\"";
+    let x = [3f32, 5.0];
+    let mut device = Device::of(ptx);
+    let input = device.input(&x);
+    let out = device.output::<f32>(2);
+    let given = params(&device, &[input, out], &[]);
+    let mut followed = Followed::new(device, &[input, out], Number::F32);
+    followed.run("k", [1; 3], [1; 3], 0, given);
+    let start = |_, byte: i64| x.get(byte as usize / 4).map(|&x| f64::from(x));
+    let of = |byte: u64, got: f64| {
+        let found = followed.provenance.origins(out, byte, &start, got)?;
+        let brief = |o: &Origin| (o.place.1, o.slope, o.loc.as_ref().map(|loc| loc.line));
+        Some(found.iter().map(brief).collect::<Vec<_>>())
+    };
+    let found = of(0, 8.0).unwrap();
+    let [(0, slope, Some(7)), rest @ ..] = &found[..] else { panic!("{found:?}") };
+    assert!((slope - 8.0 * 2f64.ln()).abs() < 1e-9, "2^x and its derivative: {slope}");
+    assert!(rest.iter().all(|&(byte, slope, _)| byte == 4 && slope == 0.0), "{found:?}");
+    assert_eq!(of(4, 7.0), Some(Vec::new()), "a constant depends on nothing");
+    assert_eq!(of(0, 9.0), None, "what was followed is not what the kernel stored");
 }
 
 #[test]

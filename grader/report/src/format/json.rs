@@ -4,7 +4,7 @@
 //! `schema_version`.
 
 use crate::reporter::{Reporter, RunInfo, Summary};
-use crate::{cause, drawn, findings};
+use crate::{cause, drawn, findings, inputs};
 use device::finding::{Finding, SourceLoc, ThreadId};
 use device::provenance::ElementRead;
 use device::provenance::Factor;
@@ -224,6 +224,7 @@ fn tensor(diff: &TensorDiff, source: &str) -> Value {
         "mismatches": mismatches,
         "variant": diff.variant.as_ref().map(|v| cause::of_variant(v, &diff.tensor)),
         "part": diff.part.as_ref().map(|p| cause::of_part(p, &diff.tensor, diff.terms.mismatch.flat)),
+        "inputs": diff.inputs.as_ref().map(|all| inputs::sentence(all, &diff.tensor)),
         "likely_cause": diff.cause.as_ref().map(|c| cause::sentence(c, &diff.tensor, source)),
         "terms": {
             "element": diff.tensor.coords(diff.terms.mismatch.flat),

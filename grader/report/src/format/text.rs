@@ -3,7 +3,7 @@
 use crate::number::time;
 use crate::reporter::{Reporter, RunInfo, Summary};
 use crate::style::{Style, Tone};
-use crate::{cause, diff, drawn, expansion, findings, heatmap, terms};
+use crate::{cause, diff, drawn, expansion, findings, heatmap, inputs, terms};
 use device::finding::SourceLoc;
 use diagnostic::{CODE_WIDTH, Failure, visible};
 use indexmath::Term;
@@ -335,12 +335,19 @@ fn place_lines(
 /// Why an output is wrong: the formula that explains it, or else the pattern of its errors.
 fn reason_lines(run: &RunInfo, diff: &TensorDiff, style: Style, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    for (title, sentence) in explanation(run, diff).into_iter().chain(step(diff)) {
+    for (title, sentence) in
+        explanation(run, diff).into_iter().chain(wrong_inputs(diff)).chain(step(diff))
+    {
         let painted = style.paint(Tone::Warn, title);
         let text = wrap(&format!("{title} {sentence}"), width);
         lines.extend(text.iter().map(|line| line.replacen(title, &painted, 1)));
     }
     lines
+}
+
+/// What the first wrong element is computed from by mistake.
+fn wrong_inputs(diff: &TensorDiff) -> Option<(&'static str, String)> {
+    diff.inputs.as_ref().map(|all| ("inputs:", inputs::sentence(all, &diff.tensor)))
 }
 
 /// The step of several that went wrong, where no formula tells more.

@@ -8,9 +8,11 @@ mod follow;
 mod matrix;
 mod narrow;
 pub(crate) mod number;
+pub(crate) mod origins;
 mod registers;
 pub(crate) mod replace;
 pub(crate) mod rules;
+mod slice;
 pub(crate) mod tracker;
 
 use self::arena::{Arena, LocationId, NodeId};
