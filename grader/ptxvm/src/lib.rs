@@ -118,8 +118,9 @@
 //! `tcgen05`, products of sparse matrices, and tables of branch targets. A kernel that uses one of these, or calls a function that does, has a
 //! [`Kernel::refusal`] that names the line and the reason. The other kernels of the module can still run.
 //! `tests/coverage/instructions.txt` lists one of each form of instruction behind the sentence that refuses it, and
-//! `tests/coverage/*.cu` the usual intrinsics of CUDA, all of which load. A call through a pointer may reach each function of the
-//! module whose address is taken and whose parameters have the sizes of the call's prototype, so all of these must be supported.
+//! `tests/coverage/*.cu` the usual intrinsics of CUDA, all of which load as nvcc compiles them. A call through a pointer may reach each
+//! function of the module whose address is taken and whose parameters have the sizes of the call's prototype, so all of these must be
+//! supported.
 //! Furthermore:
 //!
 //! - Diverged lanes reconverge at the immediate post-dominator of their branch, and are scheduled independently only if some of them

@@ -9,6 +9,7 @@ mod gates;
 mod half;
 mod host;
 mod integers;
+mod intrinsics;
 mod launch_limits;
 mod map;
 mod mini;
