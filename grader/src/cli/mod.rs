@@ -24,6 +24,7 @@ mod man;
 mod mnist;
 mod new;
 mod next;
+mod nvcc_words;
 mod open;
 mod profile;
 mod ptx;
@@ -40,7 +41,6 @@ use device::gpu;
 use device::host;
 use device::program;
 use diagnostic::EXIT_ENVIRONMENT;
-use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -75,26 +75,13 @@ pub fn run() -> ExitCode {
         if completions::answer() {
             return ExitCode::SUCCESS;
         }
-        console::checked(dispatch(&Cli::parse_from(words())))
+        console::checked(dispatch(&Cli::parse_from(nvcc_words::understood(std::env::args_os()))))
     });
     std::panic::catch_unwind(work).unwrap_or_else(|_| {
         let help =
             "this is a bug in the grader, not in your kernel; please report it with the text above";
         writeln!(io::stderr(), "error: the grader crashed\n  = help: {help}").ok();
         ExitCode::from(EXIT_ENVIRONMENT)
-    })
-}
-
-/// The words of the command line. nvcc writes its long options with one `-` as well, as in `-std=c++20`, and so may `grader run`.
-fn words() -> impl Iterator<Item = OsString> {
-    let mut own = std::env::args_os().any(|word| word == "run");
-    std::env::args_os().map(move |word| {
-        own &= word != "--";
-        let option = word.to_str().and_then(|word| word.strip_prefix('-')).filter(|_| own);
-        let is_nvccs = option.is_some_and(|option| {
-            args::OPTIONS_OF_NVCC.contains(&option.split('=').next().unwrap_or(option))
-        });
-        if is_nvccs { [OsStr::new("-"), &word].into_iter().collect() } else { word }
     })
 }
 

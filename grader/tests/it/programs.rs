@@ -560,6 +560,38 @@ fn a_program_has_several_files_and_options_of_nvcc() {
     }
 }
 
+/// Words of a command line of nvcc, with a kernel that uses a function and a constant of another file.
+#[test]
+fn kernels_call_functions_of_other_files_if_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        (
+            "main.cu",
+            "#include <cstdio>\n\
+             #include <helper_cuda.h>\n\
+             extern __device__ float twice(float);\n\
+             __global__ void k(float* x) { x[threadIdx.x] = twice(threadIdx.x) + SHIFT; }\n\
+             int main() {\n\
+             \x20   float* x;\n\
+             \x20   checkCudaErrors(cudaMallocManaged(&x, 128));\n\
+             \x20   k<<<1, 32>>>(x);\n\
+             \x20   checkCudaErrors(cudaDeviceSynchronize());\n\
+             \x20   printf(\"%g\\n\", x[31]);\n\
+             }\n",
+        ),
+        ("other.cu", "__device__ float twice(float x) { return 2 * x; }\n"),
+    ] {
+        std::fs::write(dir.path().join(name), text).unwrap();
+    }
+    let words =
+        "main.cu other.cu -O3 -lineinfo -DSHIFT=0.5f -Xcompiler -Wall -lcublas -l m --backend=vm";
+    let words: Vec<&str> = words.split(' ').collect();
+    let out = run_in(dir.path(), &[&words[..], &["-rdc=true"]].concat());
+    assert_eq!(text(&out.stdout), "62.5\n", "{}", text(&out.stderr));
+    let out = run_in(dir.path(), &words);
+    assert!(!out.status.success());
+}
+
 #[test]
 fn a_profile_is_the_virtual_machines() {
     for (args, words) in [

@@ -67,6 +67,5 @@ int main() {
     cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
     cublasScopy(handle, 1, C, 1, C + 1, 1);
     printf("on the device %.0f\n", weighted(C, 2));
-    printf("lda %d\n", cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, A, m - 1, B, ld, &zero, C, ld));
     cublasDestroy(handle);
 }

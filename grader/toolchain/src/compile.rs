@@ -141,8 +141,13 @@ impl Toolchain {
     /// failure where the file cannot be read.
     pub fn compile(&self, request: &Request<'_>) -> Result<Compiled, Failure> {
         let start = Instant::now();
-        let Submission { read, roots, folders, inputs, students } =
-            self.submission(request.source, request.base, request.include_dirs, request.headers)?;
+        let Submission { read, roots, folders, inputs, students } = self.submission(
+            request.source,
+            &[],
+            request.base,
+            request.include_dirs,
+            request.headers,
+        )?;
         let FileRead { mut source, bytes, path, folder, file } = read;
         let search = SearchPath { folders: &folders };
         let job = Job {
@@ -182,7 +187,7 @@ impl Toolchain {
             };
             // The compiler read the files again: what it made may not be kept under the name of what they were before.
             if let (Some(key), Ok(entry)) = (key, serde_json::to_vec(&kept))
-                && inputs.are_unchanged(&path, &folder, search, request.headers)
+                && inputs.are_unchanged(&path, &[], &folder, search, request.headers)
             {
                 warnings.extend(self.keep(&key, &entry));
             }
@@ -213,14 +218,17 @@ impl Toolchain {
         Ok(compiled)
     }
 
+    /// Reads a source, with `behind` after its text, and finds what it includes.
     fn submission(
         &self,
         source: &Path,
+        behind: &[u8],
         base: &Path,
         include_dirs: &[PathBuf],
         headers: Headers<'_>,
     ) -> Result<Submission, Failure> {
-        let read = FileRead::of(source, base, headers)?;
+        let mut read = FileRead::of(source, base, headers)?;
+        read.bytes.extend_from_slice(behind);
         let roots = Roots::new(&read.folder, include_dirs);
         let folders = [&roots.folders[1..], &self.host_folders].concat();
         let search = SearchPath { folders: &folders };

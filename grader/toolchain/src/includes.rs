@@ -13,6 +13,8 @@ use super::usage::Usage;
 use cpptext::directives::{includes, splice};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// More files than any kernel includes: beyond it, compiling is cheaper than looking.
@@ -100,11 +102,16 @@ impl Inputs {
         while let Some((folder, is_offered, text)) = queue.pop() {
             let text = splice(&text);
             usage.read(&text);
-            known &=
-                ![&b"__DATE__"[..], b"__TIME__", b"__TIMESTAMP__", b"__has_include", b"incbin"]
-                    .iter()
-                    .any(|word| contains(&text, word));
-            for directive in includes(&text) {
+            known &= ![&b"__DATE__"[..], b"__TIME__", b"__TIMESTAMP__", b"incbin"]
+                .iter()
+                .any(|word| contains(&text, word));
+            // A header that is asked for is as if it were included: what it is, and whether it is there, is part of the key.
+            let questions = has_includes(&text);
+            for (directive, is_question) in includes(&text)
+                .into_iter()
+                .map(|directive| (directive, false))
+                .chain(questions.into_iter().map(|question| (question, true)))
+            {
                 let Some(name) = directive else {
                     known = false;
                     usage.include_unknown();
@@ -132,7 +139,7 @@ impl Inputs {
                         queue.push((parent, is_offered, bytes));
                     }
                 }
-                if !local {
+                if !local && !is_question {
                     usage.include(name);
                 }
             }
@@ -157,16 +164,19 @@ impl Inputs {
         Self { key, headers, usage }
     }
 
-    /// Are the files still those that were hashed? `source` stands in `folder`; the rest as for [`Inputs::of`].
+    /// Are the files still those that were hashed? `source` stands in `folder`, and its text has `behind` after it; the rest as for
+    /// [`Inputs::of`].
     pub(crate) fn are_unchanged(
         &self,
         source: &Path,
+        behind: &[u8],
         folder: &Path,
         search: SearchPath<'_>,
         allowed: Headers<'_>,
     ) -> bool {
-        read_source(source)
-            .is_ok_and(|text| Self::of(&text, folder, search, allowed).key == self.key)
+        read_source(source).is_ok_and(|text| {
+            Self::of(&[&text, behind].concat(), folder, search, allowed).key == self.key
+        })
     }
 }
 
@@ -178,6 +188,24 @@ fn relative(path: &Path, roots: &[PathBuf]) -> String {
         }
     }
     path.display().to_string()
+}
+
+/// The headers that `__has_include(<x.h>)` asks for; `None` for one that a macro names. Where nothing stands in parentheses behind the word,
+/// as in `#ifdef __has_include`, it asks for none.
+fn has_includes(text: &[u8]) -> Vec<Option<&Path>> {
+    const WORD: &[u8] = b"__has_include";
+    let starts = (0..text.len()).filter(|&at| text[at..].starts_with(WORD));
+    let question = |at: usize| {
+        let rest = text[at + WORD.len()..].trim_ascii_start().strip_prefix(b"(")?;
+        let rest = rest.trim_ascii_start();
+        let name = match rest.first() {
+            Some(b'<') => rest[1..].split(|&byte| byte == b'>').next(),
+            Some(b'"') => rest[1..].split(|&byte| byte == b'"').next(),
+            _ => None,
+        };
+        Some(name.map(|name| Path::new(OsStr::from_bytes(name))))
+    };
+    starts.filter_map(question).collect()
 }
 
 fn contains(text: &[u8], word: &[u8]) -> bool {
@@ -241,6 +269,17 @@ mod tests {
         let (one, two) = (folder(&files), folder(&files));
         assert_eq!(key(one.path(), "#include \"a.cuh\""), key(two.path(), "#include \"a.cuh\""));
         assert_ne!(key(one.path(), "#include \"a.cuh\""), key(one.path(), "#include \"a.cuh\" "));
+    }
+
+    #[test]
+    fn a_header_that_is_asked_for_is_part_of_the_key() {
+        let dir = folder(&[("src/k.cu", "")]);
+        let text = "#if defined(__has_include) && __has_include ( <a.cuh>)\n#endif\n#ifdef __has_include\n#endif";
+        let without = key(dir.path(), text);
+        assert_eq!(scan(dir.path(), text).usage.library(), StandardLibrary::Unnamed);
+        fs::create_dir_all(dir.path().join("second")).unwrap();
+        fs::write(dir.path().join("second/a.cuh"), "1").unwrap();
+        assert_ne!(without, key(dir.path(), text));
     }
 
     #[test]
@@ -313,7 +352,7 @@ mod tests {
         for text in [
             "#include HEADER",
             "asm(\".incbin \\\"x\\\"\");",
-            "#if __has_include(<x.h>)",
+            "#if __has_include(HEADER)",
             "#include \"a.cuh\"",
         ] {
             assert_eq!(scan(dir.path(), text).key, None, "{text}");

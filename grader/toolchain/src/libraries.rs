@@ -83,3 +83,24 @@ pub fn folder(cache: &Path) -> Result<PathBuf, Failure> {
     }
     Ok(folder)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_holds_every_file_and_is_written_once() {
+        let cache = tempfile::tempdir().unwrap();
+        let first = folder(cache.path()).unwrap();
+        for library in LIBRARIES {
+            for (name, text) in library.headers.iter().chain([&library.source]) {
+                assert_eq!(fs::read_to_string(first.join(name)).unwrap(), *text);
+            }
+            assert!(library.source_in(&first).is_file());
+        }
+        fs::write(first.join("mark"), "").unwrap();
+        assert_eq!(folder(cache.path()).unwrap(), first);
+        assert!(first.join("mark").is_file());
+        assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 1);
+    }
+}

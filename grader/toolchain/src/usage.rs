@@ -196,6 +196,21 @@ mod tests {
         assert!(!usage("int plasma; // asm_", &[]).inline_ptx());
     }
 
+    #[test]
+    fn libraries_are_seen_by_their_headers_and_first_functions() {
+        for (text, header, headers, called) in [
+            ("cublasCreate_v2(&h);", "cublas_v2.h", true, [true, false]),
+            ("curandCreateGeneratorHost(&g, t);", "curand.h", true, [false, true]),
+            ("curand_init(1, 2, 3, &s);", "curand_kernel.h", true, [false, false]),
+            ("mycublasCreate();", "cufft.h", false, [false, false]),
+        ] {
+            let usage = usage(text, &[header]);
+            assert_eq!((usage.library_headers(), usage.libraries()), (headers, called), "{text}");
+        }
+        assert!(usage("", &["nvtx3/nvToolsExt.h"]).supplied());
+        assert!(!usage("", &["cublas_v2.h"]).supplied());
+    }
+
     fn usage(text: &str, headers: &[&str]) -> Usage {
         let mut usage = Usage::default();
         usage.read(text.as_bytes());

@@ -57,6 +57,8 @@ pub fn compile(
         target: Target::Library { arch: arch::of(spec) },
         flags: &[],
         others: &[],
+        joined: &[],
+        libraries: false,
         base: workbook.root(),
     })?;
     let written = functions(&library.source.text);
@@ -109,6 +111,8 @@ pub fn compile_variants(
         target: Target::Library { arch: arch::of(spec) },
         flags: &[],
         others: &[],
+        joined: &[],
+        libraries: false,
         base: &folder,
     })?;
     let (file, references) =
@@ -157,6 +161,8 @@ impl References {
                 target: Target::Library { arch: arch::of(spec) },
                 flags: &[],
                 others: &[],
+                joined: &[],
+                libraries: false,
                 base: workbook.root(),
             })
         };

@@ -46,7 +46,7 @@ pub struct Ran {
     pub status: ExitStatus,
     /// What its kernels did wrong, in the order of the launches.
     pub findings: Vec<Finding>,
-    /// Device memory that was never freed: allocations and bytes.
+    /// Device memory that was never freed, unless a fault kept the program from it: allocations and bytes.
     pub leaked: (usize, usize),
     /// How many kernels were launched.
     pub launches: usize,
@@ -80,6 +80,9 @@ pub struct Sources<'a> {
     pub flags: &'a [String],
 }
 
+/// Options of nvcc, without their hyphens, with which kernels can call functions of other files.
+const LINKS_DEVICE_CODE: [&str; 4] = ["rdc=true", "relocatable-device-code=true", "dc", "device-c"];
+
 /// Compiles a program for the virtual machine, or for a GPU.
 ///
 /// # Errors
@@ -94,14 +97,26 @@ pub fn compile(
     let first = sources.files.iter().position(|file| file.extension().is_some_and(|e| e == "cu"));
     let mut others = sources.files.to_owned();
     let source = &others.remove(first.unwrap_or(0));
+    let mut flags = sources.flags.to_owned();
+    let mut joined = Vec::new();
+    if matches!(target, Target::Library { .. }) {
+        // PTX is not linked: the sources become one.
+        flags.retain(|flag| !LINKS_DEVICE_CODE.contains(&flag.trim_start_matches('-')));
+        if flags.len() < sources.flags.len() {
+            (joined, others) =
+                others.into_iter().partition(|file| file.extension().is_some_and(|e| e == "cu"));
+        }
+    }
     let library = toolchain.library(&LibraryRequest {
         source,
         glue: "",
         include_dirs: sources.folders,
         headers: sources.headers,
         target,
-        flags: sources.flags,
+        flags: &flags,
         others: &others,
+        joined: &joined,
+        libraries: true,
         base: &base,
     })?;
     let defined = |name: &&String| !(name.starts_with("cuda") || name.starts_with("__cuda"));
@@ -221,7 +236,13 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
         line.file = library.names.restore(&line.file).display().to_string().into();
     }
     let findings = merged(findings);
-    let (leaked, launches) = (device.memory().in_use(), device.launches());
+    // After a fault every call fails, also those that free memory.
+    let faulted = findings.iter().any(|finding| match &finding.problem {
+        Problem::Check(kind) => kind.fault().is_some(),
+        _ => false,
+    });
+    let leaked = if faulted { (0, 0) } else { device.memory().in_use() };
+    let launches = device.launches();
     let refused = device.refused_kernels().iter().map(|kernel| source_name(kernel)).collect();
     Ok(Ran { status, findings, leaked, launches, refused, profiles: profiles(&device) })
 }

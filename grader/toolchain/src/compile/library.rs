@@ -36,6 +36,11 @@ pub struct LibraryRequest<'a> {
     pub flags: &'a [String],
     /// Further sources, each compiled by itself, with the same options and include folders, and linked.
     pub others: &'a [PathBuf],
+    /// Further CUDA sources, compiled with the first as if it included them at its end: so its kernels can call their functions, and
+    /// theirs its own.
+    pub joined: &'a [PathBuf],
+    /// Whether it may use the grader's parts of NVIDIA's libraries.
+    pub libraries: bool,
     /// Paths in messages and line information are relative to this folder where they are inside it.
     pub base: &'a Path,
 }
@@ -106,7 +111,13 @@ impl Toolchain {
             Headers::Offered { workbook, .. } => Headers::Offered { names: &names, workbook },
             Headers::Any => Headers::Any,
         };
-        let flags = [request.flags, &used.options].concat();
+        let mut flags = [request.flags, &used.options].concat();
+        if matches!(request.target, Target::Library { .. }) {
+            // The grader brings the runtime and these libraries.
+            let own =
+                |flag: &String| flag == "-lcudart" || LIBRARIES.iter().any(|of| flag == of.option);
+            flags.retain(|flag| !own(flag));
+        }
         let own =
             LibraryRequest { include_dirs: &include_dirs, headers, flags: &flags, ..*request };
         // Options are for the program, whose macros no library knows.
@@ -114,6 +125,8 @@ impl Toolchain {
             include_dirs: used.folder.as_slice(),
             headers: Headers::Any,
             flags: &[],
+            joined: &[],
+            libraries: false,
             ..*request
         };
         let request = &own;
@@ -140,19 +153,21 @@ impl Toolchain {
 
     /// What a program needs of NVIDIA's libraries: for a GPU, its own; for the virtual machine, the grader's parts of them.
     fn libraries(&self, request: &LibraryRequest<'_>) -> Result<Libraries, Failure> {
+        let mut libraries = Libraries::default();
+        if !request.libraries {
+            return Ok(libraries);
+        }
         let mut called = [false; LIBRARIES.len()];
         let mut includes = false;
-        for source in
-            [request.source].into_iter().chain(request.others.iter().map(PathBuf::as_path))
-        {
+        let others = request.others.iter().chain(request.joined).map(PathBuf::as_path);
+        for source in [request.source].into_iter().chain(others) {
             let Submission { inputs, .. } =
-                self.submission(source, request.base, request.include_dirs, request.headers)?;
+                self.submission(source, &[], request.base, request.include_dirs, request.headers)?;
             includes |= inputs.usage.library_headers();
             for (called, here) in called.iter_mut().zip(inputs.usage.libraries()) {
                 *called |= here;
             }
         }
-        let mut libraries = Libraries::default();
         if !includes {
             return Ok(libraries);
         }
@@ -180,8 +195,9 @@ impl Toolchain {
         objects: Option<&[Vec<u8>]>,
     ) -> Result<Library, Failure> {
         let start = Instant::now();
+        let joined = if objects.is_some() { included(request.joined) } else { Vec::new() };
         let Submission { read, roots, folders, inputs, students } =
-            self.submission(source, request.base, request.include_dirs, request.headers)?;
+            self.submission(source, &joined, request.base, request.include_dirs, request.headers)?;
         let FileRead { source, bytes, path, folder, file } = read;
         let search = SearchPath { folders: &folders };
         let glue_inputs = Inputs::of(request.glue.as_bytes(), &folder, search, Headers::Any);
@@ -248,7 +264,7 @@ impl Toolchain {
             roots.keep_warnings(&mut messages, &job);
             let kept = LibraryNotes { undefined, messages };
             if let (Some((code, notes)), Ok(entry)) = (key, serde_json::to_vec(&kept))
-                && inputs.are_unchanged(&path, &folder, search, request.headers)
+                && inputs.are_unchanged(&path, &joined, &folder, search, request.headers)
             {
                 warnings.extend(self.keep(&code, &binary).or_else(|| self.keep(&notes, &entry)));
             }
@@ -305,6 +321,15 @@ impl Toolchain {
             Key::of("library notes", parts.iter().copied()),
         ))
     }
+}
+
+/// The text that includes these files.
+fn included(files: &[PathBuf]) -> Vec<u8> {
+    let line = |file: &PathBuf| {
+        let path = file.canonicalize().unwrap_or_else(|_| file.clone());
+        [b"\n#include \"", path.as_os_str().as_bytes(), b"\"\n"].concat()
+    };
+    files.iter().flat_map(line).collect()
 }
 
 /// The code of a call, or the declaration of its function, is not C++.

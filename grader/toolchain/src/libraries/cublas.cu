@@ -43,27 +43,42 @@ template <class AB, class CT, class T> struct Product {
     CT* const* Cs;
 };
 
+// The elements of row i in N columns from j on.
+template <int N, class AB, class CT, class T>
+__device__ inline void columns(const Product<AB, CT, T>& p, const AB* A, const AB* B, CT* C, int i, int j) {
+    const size_t stepa = p.transa ? 1 : p.lda, stepb = p.transb ? p.ldb : 1, columnb = p.transb ? 1 : p.ldb;
+    size_t ata = p.transa ? (size_t)i * p.lda : i, atb = j * columnb;
+    T sums[N] = {};
+    for (int l = 0; l < p.k; l++) {
+        T a = convert<T>(A[ata]);
+        for (int c = 0; c < N; c++) {
+            T b = convert<T>(B[atb + c * columnb]);
+            sums[c] = multiply_add(a, b, sums[c]);
+        }
+        ata += stepa; atb += stepb;
+    }
+    T alpha = p.alpha.get(), beta = p.beta.get();
+    for (int c = 0; c < N; c++) {
+        size_t atc = (size_t)(j + c) * p.ldc + i;
+        T result = alpha * sums[c];
+        // With a factor of 0, C need not hold any numbers.
+        if (beta != T(0)) result = multiply_add(beta, convert<T>(C[atc]), result);
+        C[atc] = convert<CT>(result);
+    }
+}
+
+// The columns that a thread computes side by side.
+const int COLUMNS = 4;
+
 template <class AB, class CT, class T> __device__ inline void multiply(const Product<AB, CT, T>& p) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
-    if (i >= p.m || j >= p.n) return;
+    int i = blockIdx.x * blockDim.x + threadIdx.x, j = (blockIdx.y * blockDim.y + threadIdx.y) * COLUMNS;
+    if (i >= p.m) return;
     for (long long which = blockIdx.z; which < p.batch; which += gridDim.z) {
         const AB* A = p.As ? p.As[which] : p.A + which * p.stridea;
         const AB* B = p.Bs ? p.Bs[which] : p.B + which * p.strideb;
         CT* C = p.Cs ? p.Cs[which] : p.C + which * p.stridec;
-        size_t stepa = p.transa ? 1 : p.lda, stepb = p.transb ? p.ldb : 1;
-        size_t ata = p.transa ? (size_t)i * p.lda : i, atb = p.transb ? j : (size_t)j * p.ldb;
-        T sum = T(0), alpha = p.alpha.get(), beta = p.beta.get();
-        for (int l = 0; l < p.k; l++) {
-            T a = convert<T>(A[ata]);
-            T b = convert<T>(B[atb]);
-            sum = multiply_add(a, b, sum);
-            ata += stepa; atb += stepb;
-        }
-        size_t atc = (size_t)j * p.ldc + i;
-        T result = alpha * sum;
-        // With a factor of 0, C need not hold any numbers.
-        if (beta != T(0)) result = multiply_add(beta, convert<T>(C[atc]), result);
-        C[atc] = convert<CT>(result);
+        if (j + COLUMNS <= p.n) columns<COLUMNS>(p, A, B, C, i, j);
+        else for (int c = j; c < p.n; c++) columns<1>(p, A, B, C, i, c);
     }
 }
 
@@ -233,7 +248,7 @@ template <class AB, class CT, class T> cublasStatus_t product(const char* call, 
     if (!p.m || !p.n || !p.batch) return CUBLAS_STATUS_SUCCESS;
     p.alpha = factor(handle, alpha);
     p.beta = factor(handle, beta);
-    dim3 block(32, 8), grid((p.m + 31) / 32, (p.n + 7) / 8, most(p.batch));
+    dim3 block(32, 8), grid((p.m + 31) / 32, (p.n + 8 * COLUMNS - 1) / (8 * COLUMNS), most(p.batch));
     if (grid.y > 65535) return bad(call, "C has too many columns for this library");
     kernel<<<grid, block, 0, handle->stream>>>(p);
     return launched();
@@ -315,12 +330,14 @@ const char* cublasGetStatusString(cublasStatus_t status) {
 cublasStatus_t cublasSetMatrix(int rows, int cols, int size, const void* a, int lda, void* b, int ldb) {
     if (rows < 0 || cols < 0 || size <= 0 || lda < rows || ldb < rows) return cublas::bad("SetMatrix", "lda or ldb is less than the rows, or a size is negative");
     if (!rows || !cols) return CUBLAS_STATUS_SUCCESS;
+    if (lda == rows && ldb == rows) return cublas::copied(cudaMemcpy(b, a, (size_t)rows * cols * size, cudaMemcpyDefault));
     return cublas::copied(cudaMemcpy2D(b, (size_t)ldb * size, a, (size_t)lda * size, (size_t)rows * size, cols, cudaMemcpyDefault));
 }
 cublasStatus_t cublasGetMatrix(int rows, int cols, int size, const void* a, int lda, void* b, int ldb) { return cublasSetMatrix(rows, cols, size, a, lda, b, ldb); }
 cublasStatus_t cublasSetMatrixAsync(int rows, int cols, int size, const void* a, int lda, void* b, int ldb, cudaStream_t stream) {
     if (rows < 0 || cols < 0 || size <= 0 || lda < rows || ldb < rows) return cublas::bad("SetMatrixAsync", "lda or ldb is less than the rows, or a size is negative");
     if (!rows || !cols) return CUBLAS_STATUS_SUCCESS;
+    if (lda == rows && ldb == rows) return cublas::copied(cudaMemcpyAsync(b, a, (size_t)rows * cols * size, cudaMemcpyDefault, stream));
     return cublas::copied(cudaMemcpy2DAsync(b, (size_t)ldb * size, a, (size_t)lda * size, (size_t)rows * size, cols, cudaMemcpyDefault, stream));
 }
 cublasStatus_t cublasGetMatrixAsync(int rows, int cols, int size, const void* a, int lda, void* b, int ldb, cudaStream_t stream) { return cublasSetMatrixAsync(rows, cols, size, a, lda, b, ldb, stream); }
@@ -331,7 +348,7 @@ cublasStatus_t cublasSetVectorAsync(int n, int size, const void* x, int incx, vo
 cublasStatus_t cublasGetVectorAsync(int n, int size, const void* x, int incx, void* y, int incy, cudaStream_t stream) { return cublasSetMatrixAsync(1, n, size, x, incx, y, incy, stream); }
 
 // Sums of no elements are 0, as are those with a step that is not positive.
-#define CUBLAS_SUM(name, T, kernel, symbol, ...) \
+#define CUBLAS_SUM(name, kernel, symbol, ...) \
     CUBLAS_NEED(handle); \
     if (!result) return cublas::bad(name, "the result is a null pointer"); \
     bool here = handle->pointers == CUBLAS_POINTER_MODE_HOST; \
@@ -359,16 +376,16 @@ cublasStatus_t cublasGetVectorAsync(int n, int size, const void* x, int incx, vo
         return cublas::launched(); \
     } \
     cublasStatus_t cublas##P##dot(cublasHandle_t handle, int n, const T* x, int incx, const T* y, int incy, T* result) { \
-        CUBLAS_SUM(#P "dot", T, dot, cublas::sum_result, n, x, incx, y, incy) \
+        CUBLAS_SUM(#P "dot", dot, cublas::sum_result, n, x, incx, y, incy) \
     } \
     cublasStatus_t cublas##P##nrm2(cublasHandle_t handle, int n, const T* x, int incx, T* result) { \
-        CUBLAS_SUM(#P "nrm2", T, nrm2, cublas::sum_result, incx > 0 ? n : 0, x, incx) \
+        CUBLAS_SUM(#P "nrm2", nrm2, cublas::sum_result, incx > 0 ? n : 0, x, incx) \
     } \
     cublasStatus_t cublas##P##asum(cublasHandle_t handle, int n, const T* x, int incx, T* result) { \
-        CUBLAS_SUM(#P "asum", T, asum, cublas::sum_result, incx > 0 ? n : 0, x, incx) \
+        CUBLAS_SUM(#P "asum", asum, cublas::sum_result, incx > 0 ? n : 0, x, incx) \
     } \
     cublasStatus_t cublasI##p##amax(cublasHandle_t handle, int n, const T* x, int incx, int* result) { \
-        CUBLAS_SUM("I" #p "amax", int, amax, cublas::index_result, incx > 0 ? n : 0, x, incx) \
+        CUBLAS_SUM("I" #p "amax", amax, cublas::index_result, incx > 0 ? n : 0, x, incx) \
     } \
     cublasStatus_t cublas##P##gemv(cublasHandle_t handle, cublasOperation_t trans, int m, int n, const T* alpha, const T* A, int lda, const T* x, int incx, const T* beta, T* y, int incy) { \
         CUBLAS_NEED(handle); \

@@ -219,6 +219,11 @@ curandStatus_t refusal(curandGenerator_t g, size_t n, bool normal) {
         fprintf(stderr, "curand: normal numbers of a host generator are not supported without NVIDIA's library\n");
         return CURAND_STATUS_TYPE_ERROR;
     }
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    if (!g->on_host && cudaStreamIsCapturing(g->stream, &capture) == cudaSuccess && capture != cudaStreamCaptureStatusNone) {
+        fprintf(stderr, "curand: numbers in a graph are not supported without NVIDIA's library\n");
+        return CURAND_STATUS_TYPE_ERROR;
+    }
     if (cudaPeekAtLastError() != cudaSuccess) return CURAND_STATUS_PREEXISTING_FAILURE;
     return CURAND_STATUS_SUCCESS;
 }
