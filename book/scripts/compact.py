@@ -139,11 +139,21 @@ def parts(drawing):
             yield Part("other", "", f"<{name}{attributes.rstrip()}/>", around([place[:2]], place[2] + EDGE, place[2] + EDGE))
 
 
+def steps(line, points):
+    """The straight lines of a piece from point to point, each so far from the last, where that is shorter."""
+    if not re.fullmatch(rf"(?:\s*L\s*{NUMBER}[\s,]*{NUMBER})+", line):
+        return line
+    pairs = zip(points, points[1:])
+    relative = "l" + " ".join(f"{short(to_x - x)} {short(to_y - y)}" for (x, y), (to_x, to_y) in pairs)
+    relative = relative.replace(" -", "-").replace(" 0.", " .").replace("-0.", "-.").replace("l0.", "l.")
+    return min(line, relative, key=len)
+
+
 def joined(paths):
     """Paths as one: each line of them begins where it does, or so far from where the last ended, whichever is shorter."""
     out, end = "", None
     for piece in absolute(paths):
-        (x, y), line = ends(piece)[0][0], re.sub(rf"^M{NUMBER} {NUMBER}", "", piece)
+        (x, y), line = ends(piece)[0][0], steps(re.sub(rf"^M{NUMBER} {NUMBER}", "", piece), ends(piece)[0])
         near = f"m{short(x - end[0])} {short(y - end[1])}" if end else piece
         out += min(f"M{short(x)} {short(y)}", near, key=len) + re.sub(r"(\d)\.0+(?!\d)", r"\1", line)
         end = ends(piece)[1]
