@@ -163,6 +163,11 @@
 //! | `wmma.mma` of `f64` | m8n8k4 | 8,192 | 0 |
 //! | `wmma.mma` of `s8`, of `u8` | m16n16k16, m32n8k16, m8n32k16 | 98,304 | 0 |
 //!
+//! `wgmma` of `f16` and `bf16` adds like `mma.sync`, but for one thing: a sum in `f16` that rounds to zero has no sign. 69 products were
+//! compared with an H200: 8 to 256 columns, all types, A in registers, negatives, numbers of six kinds with NaNs and infinities among
+//! others, and layouts in shared memory. The places of factors agree in 192 layouts (all swizzling modes, transposed or not, starts within
+//! a pattern, base offsets), those of 58 boxes of tensors with what the copy engine of an H200 wrote.
+//!
 //! The sums of `f32` differed from the exact ones by at most 3.4 2^-24 times the sum of the terms' magnitudes. If C and D have
 //! different types, the sum is truncated to `f32`, and then rounded if D is of `f16`.
 //!

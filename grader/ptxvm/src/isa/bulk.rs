@@ -4,6 +4,7 @@ use crate::isa::ir::AtomOp;
 use crate::isa::names::{Address, Reg32};
 use crate::isa::types::Type;
 use crate::isa::warpgroup::Swizzle;
+use hardware::NEWEST;
 
 /// Bytes of which sizes and addresses of bulk copies are multiples.
 pub const UNIT: u32 = 16;
@@ -190,6 +191,9 @@ impl TensorMap {
         if self.swizzle != Swizzle::None && self.row_bytes() > self.swizzle.row() {
             return Err("a row of a box has more bytes than the pattern of its swizzling mode");
         }
+        if self.box_bytes() > u64::from(NEWEST.block_shared()) {
+            return Err("a box has more bytes than the shared memory of a block");
+        }
         Ok(())
     }
 
@@ -198,14 +202,31 @@ impl TensorMap {
         u64::from(self.extent[0]) * u64::from(self.element.bytes())
     }
 
+    /// Bytes from a row of a box to the next in shared memory: that of the pattern, if there is one, even if rows are shorter (measured
+    /// on an H200).
+    fn row_pitch(&self) -> u64 {
+        if self.swizzle == Swizzle::None { self.row_bytes() } else { self.swizzle.row() }
+    }
+
     /// Elements of a box that are copied, in a dimension but the innermost.
     fn count(&self, dimension: usize) -> u64 {
         u64::from(self.extent[dimension].div_ceil(self.element_stride[dimension]))
     }
 
-    /// Bytes of a box in shared memory.
+    /// Bytes of a box.
     pub fn box_bytes(&self) -> u64 {
         (1..self.rank).fold(self.row_bytes(), |all, dimension| all * self.count(dimension))
+    }
+
+    /// Whether a box may begin at these coordinates: an H200 stops with an illegal instruction where the innermost one is not a
+    /// multiple of 16 bytes.
+    pub fn check_place(&self, coordinates: [i32; MAX_RANK]) -> Result<(), &'static str> {
+        let offset = i64::from(coordinates[0]) * i64::from(self.element.bytes());
+        if offset % i64::from(UNIT) == 0 {
+            Ok(())
+        } else {
+            Err("the innermost coordinate is not a multiple of 16 bytes")
+        }
     }
 
     /// The pieces of the box at these coordinates, row by row.
@@ -230,7 +251,7 @@ impl TensorMap {
                 let end = i64::from(self.size[0]) * bytes - first;
                 let (from, to) = ((-first).clamp(0, unit) as u32, end.clamp(0, unit) as u32);
                 pieces.push(BoxPiece {
-                    offset: row * row_bytes + start as u64,
+                    offset: row * self.row_pitch() + start as u64,
                     address: address.wrapping_add_signed(first),
                     from: if inside { from } else { 0 },
                     to: if inside { to.max(from) } else { 0 },
@@ -316,6 +337,19 @@ mod tests {
     }
 
     #[test]
+    fn boxes_begin_at_multiples_of_16_bytes() {
+        let map = map(|_| ()).unwrap();
+        assert!(map.check_place([-4, 1, 0, 0, 0]).is_ok());
+        assert!(map.check_place([-3, 1, 0, 0, 0]).is_err());
+    }
+
+    #[test]
+    fn rows_are_as_far_apart_as_those_of_the_pattern() {
+        let map = map(|set| set(MapField::Swizzle, 0, 3)).unwrap();
+        assert_eq!((map.box_bytes(), map.pieces([0; 5])[3].offset), (128, 128 + 16));
+    }
+
+    #[test]
     fn elements_can_be_skipped() {
         let map = map(|set| set(MapField::ElementStride, 1, 3)).unwrap();
         assert_eq!(map.box_bytes(), 64);
@@ -339,5 +373,10 @@ mod tests {
             set(MapField::Swizzle, 0, 1);
         });
         assert!(wide.unwrap_err().contains("pattern"));
+        let large = map(|set| {
+            set(MapField::Box, 0, 256);
+            set(MapField::Box, 1, 256);
+        });
+        assert!(large.unwrap_err().contains("shared memory"));
     }
 }

@@ -70,8 +70,13 @@ impl Swizzle {
 
     /// Where what would be at an address is: the number of the piece in its row is combined with bits of the row's number.
     pub fn place(self, address: u64) -> u64 {
+        self.place_from(address, 0)
+    }
+
+    /// The same with rows of 128 bytes that are counted from `first` on.
+    fn place_from(self, address: u64, first: u64) -> u64 {
         let pieces = self.row() / 16 - 1;
-        address ^ (address >> 7 & pieces) << 4
+        address ^ ((address >> 7).wrapping_sub(first) & pieces) << 4
     }
 }
 
@@ -81,6 +86,7 @@ pub struct Descriptor {
     pub start: u64,
     pub leading: u64,
     pub stride: u64,
+    /// The number of the row of 128 bytes at which the pattern of the swizzling mode begins.
     pub base_offset: u64,
     pub swizzle: Swizzle,
 }
@@ -123,7 +129,7 @@ impl Descriptor {
                     + piece / pieces * self.leading
             }
         };
-        self.swizzle.place(self.start + offset)
+        self.swizzle.place_from(self.start + offset, self.base_offset)
     }
 }
 
@@ -153,6 +159,9 @@ mod tests {
         assert_eq!(Swizzle::Rows64.place(7 * 128 + 16), 7 * 128 + 32);
         assert_eq!(Swizzle::Rows32.place(5 * 128), 5 * 128 + 16);
         assert_eq!(Swizzle::None.place(0x7F0), 0x7F0);
+        // A pattern that begins at byte 384: there is its row 0.
+        assert_eq!(Swizzle::Rows128.place_from(384 + 16, 3), 384 + 16);
+        assert_eq!(Swizzle::Rows128.place_from(256, 3), 256 + 7 * 16);
     }
 
     #[test]

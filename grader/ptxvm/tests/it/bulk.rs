@@ -69,7 +69,7 @@ fn element(x: i32, y: i32) -> u32 {
 
 #[test]
 fn a_box_comes_with_zeros_outside_of_the_tensor() {
-    for (x, y) in [(0, 0), (8, 3), (-3, 18), (45, -2), (-100, 5)] {
+    for (x, y) in [(0, 0), (8, 3), (-4, 18), (44, -2), (-100, 5)] {
         let (findings, _, out) = run(&load_box(0, x, y, WAIT));
         assert_eq!(findings, [], "{x} {y}");
         let expected: Vec<u32> = (0..32).map(|i| element(x + i % 8, y + i / 8)).collect();
@@ -151,6 +151,7 @@ fn maps_and_places_must_fit() {
     assert!(problem("b32 [%r4], 1;", "b32 [%r4], 0;").contains("dimensions"));
     assert!(problem("[%r4], 0, 192;", "[%r4], 0, 200;").contains("16"));
     assert!(problem("b64 [%r4], %rd1;", "b64 [%r4], 8;").contains("16"));
+    assert!(problem("{0, 0}", "{1, 0}").contains("coordinate"));
     assert_eq!(problem("bytes [%r7], ", "bytes [%r7+64], "), "misaligned");
     // A map of more rows than the buffer has.
     let beyond = load_box(0, 0, 30, WAIT).replace("b32 [%r4], 1, 20;", "b32 [%r4], 1, 40;");

@@ -48,7 +48,7 @@ fn found(body: &str) -> Vec<FindingKind> {
 const OTHERS: &str = "st.shared.u32 [%r7], %r11; BARRIER";
 /// Element of the other block of the cluster.
 fn other(i: u32) -> u32 {
-    (i / 64 ^ 1) * 64 + i % 64
+    ((i / 64) ^ 1) * 64 + i % 64
 }
 
 #[test]

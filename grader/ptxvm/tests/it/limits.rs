@@ -139,14 +139,14 @@ fn frames_of_a_stack_have_a_limit() {
 
 #[test]
 fn functions_that_cannot_run_refuse_only_who_may_call_them() {
-    let text = ".version 9.0\n.target sm_75\n.address_size 64\n.func f()\n{\nwgmma.fence.sync.aligned;\nret;\n}\n\
+    let text = ".version 9.0\n.target sm_75\n.address_size 64\n.func f()\n{\ntcgen05.wait::ld.sync.aligned;\nret;\n}\n\
                 .func g(.param .b32 x)\n{\nret;\n}\n.global .align 8 .u64 table[2] = {f, g};\n\
                 .visible .entry a()\n{\n.reg .b64 p;\nmov.u64 p, f;\nt: .callprototype ()_ ();\ncall p, (), t;\nret;\n}\n\
                 .visible .entry b()\n{\n.reg .b64 p;\n.param .b32 x;\nmov.u64 p, g;\n\
                 t: .callprototype ()_ (.param .b32 _);\ncall p, (x), t;\nret;\n}\n";
     let module = Module::load(text).unwrap();
     let refusal = |name: &str| module.kernel(name).unwrap().refusal().map(|e| e.message.clone());
-    assert!(refusal("a").unwrap().contains("wgmma"));
+    assert!(refusal("a").unwrap().contains("tcgen05"));
     assert_eq!(refusal("b"), None);
 }
 
@@ -163,7 +163,7 @@ fn a_full_stack_ends_the_launch() {
 #[test]
 fn every_launch_refuses_a_refused_kernel() {
     const REFUSED: &str = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\
-                           wgmma.fence.sync.aligned;\nret;\n}\n";
+                           tcgen05.wait::ld.sync.aligned;\nret;\n}\n";
     let module = Module::load(REFUSED).expect("a module");
     let kernel = module.kernel("k").expect("the kernel");
     let why = LaunchError::Refused(kernel.refusal().expect("a refusal").clone());

@@ -21,9 +21,10 @@ fn kernel(types: &str, behind_copies: &str, adds: &str, end: &str) -> String {
     for i in 0..8 {
         write!(sums, "st.global.f32 [%rd3+{}], %f{i};", 4 * i).unwrap();
     }
-    let copies: String = (0..5)
-        .map(|i| format!("ld.global.u32 %r8, [%rd8+{0}]; st.shared.u32 [%r9+{0}], %r8;", 4 * i))
-        .collect();
+    let mut copies = String::new();
+    for at in (0..20).step_by(4) {
+        write!(copies, "ld.global.u32 %r8, [%rd8+{at}]; st.shared.u32 [%r9+{at}], %r8;").unwrap();
+    }
     format!(
         ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u64 q) {{\n\
          .reg .pred %p<9>; .reg .b32 %r<40>; .reg .b64 %rd<40>; .reg .f32 %f<9>; .shared .align 128 .b8 words[2560];\n\
@@ -58,12 +59,7 @@ fn run(ptx: &str) -> (Vec<FindingKind>, Vec<f32>) {
     let params = vec![device.pointer(input), device.pointer(output)];
     let outcome = device.launch("k", [1, 1, 1], [128, 1, 1], 0, params);
     let kinds = outcome.findings.into_iter().map(|finding| finding.kind).collect();
-    let sums = if outcome_is_defined(&device, output) { device.read(output) } else { Vec::new() };
-    (kinds, sums)
-}
-
-fn outcome_is_defined(device: &Device, output: ptxvm::BufferId) -> bool {
-    device.memory.bytes(output).len() == 64 * N * 4
+    (kinds, device.read(output))
 }
 
 /// Element of A, or of B: its group of eight rows, then the half of the sum, then the row in the group.

@@ -260,7 +260,7 @@ fn ptx_is_checked_entry_by_entry() {
     let text = head.to_owned()
         + &entry("_Z5plainPf", "mov.u32 %r1, 1;")
         + &entry("textured", "tex.2d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r1, %r2}];")
-        + &entry("grouped", "wgmma.fence.sync.aligned;");
+        + &entry("grouped", "tcgen05.wait::ld.sync.aligned;");
     fs::write(dir.path().join("k.ptx"), &text).unwrap();
     fs::write(dir.path().join("good.ptx"), head.to_owned() + &entry("k", "mov.u32 %r1, 1;"))
         .unwrap();
@@ -278,9 +278,9 @@ fn ptx_is_checked_entry_by_entry() {
     k.ptx
       ✔ plain
       ✘ textured
-          line 18, from k.cu:7: not supported: textures, surfaces and tensor maps; read the data through a pointer
+          line 18, from k.cu:7: not supported: instruction `tex.2d.v4.f32.s32`: textures are not supported; read the data through a pointer
       ✘ grouped
-          line 26, from k.cu:7: not supported: instruction `wgmma.fence.sync.aligned`: products of warp groups need the tensor cores of sm_90a; use wmma or mma.sync
+          line 26, from k.cu:7: not supported: instruction `tcgen05.wait::ld.sync.aligned`: fifth-generation tensor cores are those of sm_100a; use wmma or mma.sync
     good.ptx
       ✔ k
 

@@ -109,9 +109,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
             let same = map.rank == usize::from(rank);
             same.then_some(map).ok_or("the map is of a tensor with another number of dimensions")
         });
-        match map {
+        let at = coordinates.map(|register| self.warp.registers.r(register)[lane] as i32);
+        match map.and_then(|map| map.check_place(at).map(|()| map)) {
             Ok(map) => {
-                let at = coordinates.map(|register| self.warp.registers.r(register)[lane] as i32);
                 let pieces = map.pieces(at);
                 Some((map, pieces))
             }
@@ -129,7 +129,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let mut bytes = [0; MAP_BYTES];
         let (mut faults, mut addresses) = (LaneFaults::default(), [0; 32]);
         addresses[lane] = start;
-        for (chunk, at) in bytes.chunks_exact_mut(8).zip((start..).step_by(8)) {
+        for (chunk, offset) in bytes.chunks_exact_mut(8).zip((0..).step_by(8)) {
+            let at = start.wrapping_add(offset);
             let read = match window {
                 Window::Global => read_word(&self.env.memory, lane, at),
                 Window::Const => read_word(self.env.constants, lane, at),
@@ -269,7 +270,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     if !bytes.is_multiple_of(UNIT) || misaligned {
                         let faults = LaneFaults { misaligned: 1 << lane, ..LaneFaults::default() };
                         let info = AccessInfo::plain(pc, AccessKind::Write, UNIT);
-                        let at = if misaligned { address } else { address + u64::from(bytes) };
+                        let end = address.wrapping_add(bytes.into());
+                        let at = if misaligned { address } else { end };
                         self.accessed(info, Window::Global, 1 << lane, &[at; 32], faults);
                         continue;
                     }
@@ -289,7 +291,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                         continue;
                     }
                     for piece in pieces {
-                        let at = map.swizzle.place(from[lane] + piece.offset);
+                        let at = map.swizzle.place(from[lane].wrapping_add(piece.offset));
                         if !self.store_piece(pc, lane, at, &piece, store, Some(&map)) {
                             break;
                         }
@@ -326,7 +328,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     faults.add(lane, fault);
                     break;
                 }
-                let place = (from + (at - piece.address)) as usize;
+                let place = from.wrapping_add(at.wrapping_sub(piece.address)) as usize;
                 let (value, _) = self.state.shared.get(lane, place, unit);
                 match reduction {
                     Some((op, ty)) => {
