@@ -261,7 +261,7 @@ fn the_elements_that_an_element_is_computed_from_are_its_origins() {
         mov.f32 %f4, 0f40E00000; st.global.f32 [%rd2+4], %f4;
         ret; }\n.file 1 \"k.cu\"";
     let x = [3f32, 5.0];
-    let mut device = Device::of(ptx);
+    let mut device = Device::new(ptx);
     let input = device.input(&x);
     let out = device.output::<f32>(2);
     let given = params(&device, &[input, out], &[]);
