@@ -91,6 +91,8 @@
 //!   128 bytes. The 128 bytes of a tensor map have a layout of this machine's own; programs make one with `tensormap.replace`.
 //! - `wgmma.mma_async` of m64nNk16, all N, of `f16` and `bf16`, factors in shared memory with all swizzling modes, transposed or not, A in
 //!   registers too.
+//! - Textures and surfaces by objects ([`Memory::create_image_object`]): `tex` and `tld4` of one to three dimensions, layers and cube maps, with
+//!   levels, filters and address modes; `suld`, `sust` and `sured`; `txq` and `suq`.
 //! - Cache hints and policies, prefetches and fences between proxies, and waiting for the previous launch (`griddepcontrol`), none of which
 //!   has an effect here.
 //! - Results are those of IEEE 754, bit for bit, with canonical NaNs: 3,114 forms of instructions are compared with an NVIDIA
@@ -114,7 +116,7 @@
 //!
 //! # What is not supported
 //!
-//! Textures, surfaces, `im2col` and interleaved tensor maps, bulk copies from one block's shared memory to another's, `wgmma` of other types,
+//! Texture references, `im2col` and interleaved tensor maps, bulk copies from one block's shared memory to another's, `wgmma` of other types,
 //! `tcgen05`, products of sparse matrices, and tables of branch targets. A kernel that uses one of these, or calls a function that does, has a
 //! [`Kernel::refusal`] that names the line and the reason. The other kernels of the module can still run.
 //! `tests/coverage/instructions.txt` lists one of each form of instruction behind the sentence that refuses it, and
@@ -228,7 +230,8 @@
 //! # Structure
 //!
 //! `isa` holds the instructions and, in `isa::ops`, the pure function of each on one lane. `frontend` parses text to a syntax tree
-//! (`syntax`) and lowers the tree to instructions with reconvergence points (`lower`). `memory` is the state spaces that they access.
+//! (`syntax`) and lowers the tree to instructions with reconvergence points (`lower`). `memory` is the state spaces that they access, `image` what
+//! textures and surfaces make of them.
 //! `machine` executes a warp (`exec`), schedules its subwarps (`warp`) and the warps and barriers of a block (`block`). `instruments`
 //! observe a run through `machine::monitor::Monitor`: the checks, the counters and the provenance of values. `launch` runs the
 //! blocks of a grid.
@@ -236,6 +239,7 @@
 #![doc = include_str!("../docs/checks.md")]
 #![doc = include_str!("../docs/memory.md")]
 #![doc = include_str!("../docs/special_functions.md")]
+#![doc = include_str!("../docs/textures.md")]
 #![doc = include_str!("../docs/coverage.md")]
 #![doc = include_str!("../docs/speed.md")]
 #![expect(
@@ -253,6 +257,7 @@
 mod error;
 pub mod finding;
 mod frontend;
+pub mod image;
 mod instruments;
 mod isa;
 mod lanes;

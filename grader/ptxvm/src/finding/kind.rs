@@ -10,9 +10,11 @@ mod grid_sync;
 mod in_flight;
 mod invalid_call;
 mod invalid_free;
+mod invalid_image;
 mod invalid_members;
 mod misaligned;
 mod out_of_bounds;
+mod outside_image;
 mod part_of_warp;
 mod read_only_load;
 mod shared_race;
@@ -162,7 +164,9 @@ finding_kinds! {
         in_flight: InFlight,
         invalid_call: InvalidCall,
         invalid_free: InvalidFree,
+        invalid_image: InvalidImage,
         invalid_members: InvalidMembers,
+        outside_image: OutsideImage,
         part_of_warp: PartOfWarp,
         shared_race: SharedRace,
         stack_overflow: StackOverflow,

@@ -12,6 +12,7 @@ use crate::isa::ir::{Alu, Op, System, Uniform};
 use crate::isa::matrix::Matrix;
 use crate::isa::names::{Address, Base, Elements, Slot};
 use crate::isa::operands::operands;
+use crate::isa::texture::{SurfaceAccess, SurfaceOp, Texture};
 use crate::isa::window::Window;
 use crate::program::code::{Program, UniformSlot};
 
@@ -26,6 +27,9 @@ const FURTHEST_SHIFT: u64 = 16;
 
 /// What the pointers that a program writes through start from; None: anything.
 pub(crate) fn written(program: &Program) -> Option<BTreeSet<usize>> {
+    if program.code.iter().any(|instr| writes_surface(&instr.op)) {
+        return None;
+    }
     let mut registers = HashMap::new();
     let mut amounts = HashMap::new();
     for (index, &(uniform, slot)) in program.uniforms.iter().enumerate() {
@@ -67,6 +71,12 @@ pub(crate) fn written(program: &Program) -> Option<BTreeSet<usize>> {
     (targets & ANY == 0).then(|| (0..SOURCES).filter(|index| targets >> index & 1 == 1).collect())
 }
 
+/// Whether an operation writes to the memory of a surface, which no pointer tells.
+fn writes_surface(op: &Op) -> bool {
+    let Op::Texture(texture) = op else { return false };
+    matches!(&**texture, Texture::Surface(access) if !matches!(access.op, SurfaceOp::Load(_)))
+}
+
 /// What every register may come from. Registers that nothing is known of hold no pointer.
 struct PointerFlow {
     registers: HashMap<Slot, u64>,
@@ -94,6 +104,7 @@ impl PointerFlow {
             Op::PoisonPropagatingLoad(load) => self.load(&load.elements),
             Op::Atom(atom) => self.add(atom.dst, loaded(atom.dst)),
             Op::Matrix(matrix) => self.matrix(matrix),
+            Op::Texture(texture) => self.texture(texture),
             &Op::Shfl { dst: Some(dst), a, .. } | &Op::Redux(_, dst, a) => {
                 self.add(Slot::Reg32(dst), self.get(Slot::Reg32(a)));
             }
@@ -148,6 +159,21 @@ impl PointerFlow {
         };
         for &slot in slots {
             self.add(slot, loaded(slot));
+        }
+    }
+
+    /// Texels may hold anything that memory does.
+    fn texture(&mut self, texture: &Texture) {
+        match texture {
+            Texture::Fetch(fetch) => {
+                for slot in fetch.dst {
+                    self.add(slot, loaded(slot));
+                }
+            }
+            Texture::Surface(SurfaceAccess { op: SurfaceOp::Load(elements), .. }) => {
+                self.load(elements);
+            }
+            Texture::Surface(_) | Texture::Query(_) => {}
         }
     }
 

@@ -7,6 +7,7 @@ use crate::isa::mbarrier::Mbarrier;
 use crate::isa::names::{Address, Elements, Guard, Pc, Pred, Reg32, Reg64, Slot};
 use crate::isa::opcodes::with_lane_operations;
 use crate::isa::ordering::Ordering;
+use crate::isa::texture::Texture;
 use crate::isa::types::Type;
 
 /// The register file that an operand lies in: 32-bit registers, 64-bit registers or predicates.
@@ -318,6 +319,7 @@ pub enum Op {
     /// Until no more than so many of a thread's groups are on their way.
     WaitCopies(u32),
     Mbarrier(Box<Mbarrier>),
+    Texture(Box<Texture>),
     /// `cp.async.bulk` and `cp.reduce.async.bulk` to global memory.
     BulkStore(Box<BulkStore>),
     /// `wgmma.commit_group`: the products of the warp so far are a group.

@@ -11,6 +11,7 @@ pub mod global;
 pub(crate) mod grid_workspace;
 pub mod heap;
 pub mod host;
+mod images;
 pub mod in_flight;
 pub(crate) mod lane_memory;
 pub mod layout;
@@ -22,6 +23,7 @@ use self::buffer::Buffer;
 use self::global::Variables;
 use self::heap::Heap;
 use self::slot_table::SlotTable;
+use crate::image::object::ObjectTable;
 
 /// Global memory of the virtual device: buffers far apart, so that no overflow reaches a neighbour.
 #[derive(Debug, Default)]
@@ -34,4 +36,6 @@ pub struct Memory {
     variables: Vec<(String, Buffer)>,
     modules: Vec<Variables>,
     pub(crate) heap: Heap,
+    /// Texture and surface objects.
+    pub(crate) images: ObjectTable,
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::isa::ir::{Instr, Op, Uniform};
 use crate::isa::names::{Marks, Pc, Reg32, Reg64, Strength};
 use crate::isa::ordering::Ordering;
+use crate::isa::texture::{SurfaceOp, Texture};
 use crate::memory::layout::Layout;
 use crate::program::symbols::Symbols;
 use crate::source_loc::SourceLoc;
@@ -160,6 +161,24 @@ impl Program {
     pub fn loads_read_only(&self, pc: Pc) -> bool {
         let op = self.instruction(pc).map(|instr| &instr.op);
         matches!(op, Some(Op::Load(address, _)) if address.marks.read_only)
+    }
+
+    /// Whether a load goes through a cache that does not see what the running launch writes: that of `.nc` loads, textures and
+    /// surfaces.
+    pub fn loads_incoherently(&self, pc: Pc) -> bool {
+        self.loads_read_only(pc) || self.reads_image(pc)
+    }
+
+    /// Whether an instruction reads a texture or surface.
+    pub fn reads_image(&self, pc: Pc) -> bool {
+        let Some(Op::Texture(texture)) = self.instruction(pc).map(|instr| &instr.op) else {
+            return false;
+        };
+        match &**texture {
+            Texture::Fetch(_) => true,
+            Texture::Surface(access) => matches!(access.op, SurfaceOp::Load(_)),
+            Texture::Query(_) => false,
+        }
     }
 
     /// The line that an instruction came from.

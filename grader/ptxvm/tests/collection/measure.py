@@ -26,8 +26,6 @@ ON_PURPOSE = [
         r"%cluster|%ncluster|%is_explicit_cluster|shared::cluster|\bbarrier\.cluster|\bmapa\.|\bgetctarank\."
         r"|\b(?:st|red)\.async|\bclusterlaunchcontrol\.|\bmultimem\.",
     ),
-    ("textures", r"\b(?:tex|tld4|txq|istypep)\."),
-    ("surfaces", r"\b(?:suld|sust|sured|suq)\."),
 ]
 COMMENTS = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 ENTRY = re.compile(r"^[^\n]*\.entry\b", re.MULTILINE)

@@ -39,6 +39,7 @@ mod reference;
 mod reordered;
 mod support;
 mod tensor;
+mod textures;
 mod waiting;
 mod warpgroup;
 mod watchpoint;

@@ -3,9 +3,9 @@ use crate::examples::{SOURCE, line, outside};
 use device::finding::{Element, FindingKind, Refusal, ThreadId};
 use ptxvm::finding::{
     AccessKind, BarrierDivergence, BarrierObject, EndlessLoop, GlobalRace, GridSync, InFlight,
-    InvalidCall, InvalidFree, InvalidMembers, MbarrierMisuse, Misaligned, OutOfBounds, PartOfWarp,
-    RaceKind, ReadOnlyLoad, SharedRace, Space, StackOverflow, Trap, UnevenOperands, Uninitialised,
-    UseAfterFree, WriteToReadOnly,
+    InvalidCall, InvalidFree, InvalidImage, InvalidMembers, MbarrierMisuse, Misaligned,
+    OutOfBounds, OutsideImage, PartOfWarp, RaceKind, ReadOnlyLoad, SharedRace, Space,
+    StackOverflow, Trap, UnevenOperands, Uninitialised, UseAfterFree, WriteToReadOnly,
 };
 use std::fmt::Write;
 
@@ -110,6 +110,14 @@ fn races_and_barriers() -> Vec<Finding> {
             size: 4,
             place: Some(place(4)),
             written_here: false,
+            by_image: false,
+            other: Some(line(5, 0)),
+        }),
+        check(ReadOnlyLoad {
+            size: 4,
+            place: Some(place(4)),
+            written_here: false,
+            by_image: true,
             other: Some(line(5, 0)),
         }),
         check(BarrierDivergence { other: None }),
@@ -119,6 +127,31 @@ fn races_and_barriers() -> Vec<Finding> {
         check(UnevenOperands),
         in_flight(AccessKind::Read, Some(line(3, 0)), [0; 3]),
         in_flight(AccessKind::Write, None, [3, 0, 0]),
+    ]
+}
+
+fn images() -> Vec<Finding> {
+    let outside = OutsideImage {
+        access: AccessKind::Read,
+        surface: false,
+        coordinates: vec![16],
+        layer: None,
+        extent: [16, 1, 1],
+        texel_bytes: 4,
+    };
+    let invalid = InvalidImage { handle: 2, surface: false, is_other: true, destroyed: false };
+    vec![
+        check(outside.clone()),
+        check(OutsideImage {
+            access: AccessKind::Write,
+            surface: true,
+            coordinates: vec![64, 8],
+            layer: Some(3),
+            extent: [16, 8, 3],
+            ..outside
+        }),
+        check(invalid.clone()),
+        check(InvalidImage { handle: 0, surface: true, is_other: false, ..invalid }),
     ]
 }
 
@@ -257,6 +290,10 @@ fn every_kind_has_a_title_and_help() {
         __ldg and `const ... __restrict__` promise that nobody writes this memory while the kernel runs: the load may find an old value
         pass the pointer without `const` or without `__restrict__`, and load without __ldg
         written here: 10_conv_backward_input.cu:5
+    read of filters[0, 0, 1, 1] by a texture or surface, after this kernel wrote it
+        the caches of textures and surfaces do not see what the running kernel has written: the read may find an old value
+        read it in the next launch, or through a pointer
+        written here: 10_conv_backward_input.cu:5
     __syncthreads() that only a part of the block reaches
         the other threads have returned: all of a block must reach every __syncthreads()
     __syncthreads() that only a part of the block reaches
@@ -275,6 +312,20 @@ fn every_kind_has_a_title_and_help() {
         the copy begins here: 10_conv_backward_input.cu:3
     write to byte 64 of shared memory, to which an asynchronous copy is still on its way
         wait for the copy first: by __pipeline_wait_prior, or at the barrier that it belongs to
+    "#);
+    insta::assert_snapshot!(titles_and_help(images()), @r#"
+    texture fetch of texel 16, outside the linear memory
+        the texture has 16 texels of 4 bytes; the fetch gives zero
+        is the index too large, or sizeInBytes of the resource too small?
+    surface write outside the surface, at x = 64, y = 8, layer = 3
+        the surface has 64 bytes in x (16 texels of 4), 8 rows in y, 3 layers; x counts bytes
+        such an access stops the kernel; cudaBoundaryModeZero and cudaBoundaryModeClamp allow it
+    0x2 is not a texture object
+        a GPU may read zeros or other data here without an error
+        it is a surface object: make one of the same array with cudaCreateTextureObject
+    0x0 is not a surface object
+        a GPU may read zeros or other data here without an error
+        pass the kernel what cudaCreateSurfaceObject has returned, and check that it returned cudaSuccess
     "#);
     insta::assert_snapshot!(titles_and_help(barrier_objects()), @r#"
     use of the barrier object at byte 8 of shared memory, which nobody has initialised

@@ -269,6 +269,12 @@ fn each_name<'a>(operand: &Operand<'a>, names: &mut Vec<&'a str>) {
         | Operand::Offset(name, _)
         | Operand::Not(name)
         | Operand::Address { base: AddressBase::Name(name), .. } => names.push(name),
+        Operand::Indexed { base, indices } => {
+            names.push(base);
+            for one in indices {
+                each_name(one, names);
+            }
+        }
         Operand::Vector(all) | Operand::List(all) => {
             for one in all {
                 each_name(one, names);

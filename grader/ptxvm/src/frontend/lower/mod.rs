@@ -36,6 +36,7 @@ mod spelling;
 mod strength;
 mod symbols;
 mod table;
+mod textures;
 mod video;
 mod warpgroup;
 mod warpops;

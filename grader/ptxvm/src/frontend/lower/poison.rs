@@ -121,6 +121,20 @@ fn each_name<'a>(operand: &Operand<'a>, visit: &mut impl FnMut(&'a str, bool)) {
                 }
             }
         }
+        Operand::Indexed { base, indices } => {
+            visit(base, true);
+            for one in indices {
+                let parts = match one {
+                    Operand::Vector(parts) => parts.as_slice(),
+                    single => std::slice::from_ref(single),
+                };
+                for part in parts {
+                    if let Operand::Name(name) = part {
+                        visit(name, true);
+                    }
+                }
+            }
+        }
         Operand::Pair(pair) => {
             for one in [&pair.0, &pair.1] {
                 if let Operand::Name(name) = one {

@@ -1,15 +1,8 @@
 //! Why an instruction is refused, in words that help.
 
 /// What belongs to which family, by the beginning of the opcode.
-const FAMILIES: [(&str, &str); 21] = [
-    ("tex", TEXTURES),
-    ("tld4", TEXTURES),
-    ("txq", TEXTURES),
-    ("suld", SURFACES),
-    ("sust", SURFACES),
-    ("sured", SURFACES),
-    ("suq", SURFACES),
-    ("istypep", TEXTURES),
+const FAMILIES: [(&str, &str); 14] = [
+    ("istypep", REFERENCES),
     ("wgmma", WARPGROUPS),
     ("tcgen05", "fifth-generation tensor cores are those of sm_100a; use wmma or mma.sync"),
     ("mma.sp", SPARSE),
@@ -28,8 +21,8 @@ const FAMILIES: [(&str, &str); 21] = [
     ("stackrestore", STACK),
 ];
 
-const TEXTURES: &str = "textures are not supported; read the data through a pointer";
-const SURFACES: &str = "surfaces are not supported; read and write the data through a pointer";
+const REFERENCES: &str =
+    "texture references are not supported; use texture objects (cudaCreateTextureObject)";
 const TENSOR_MEMORY: &str = "of bulk copies only those between global memory and a block's own shared memory, and tiles of \
      tensors, are supported; copy by loads and stores";
 const SPARSE: &str = "products of sparse matrices are not supported; use mma.sync on all elements";
@@ -120,7 +113,7 @@ mod tests {
 
     #[test]
     fn families_go_by_whole_parts_of_an_opcode() {
-        assert!(reason("tex.2d.v4.f32.f32").contains("through a pointer"));
+        assert!(reason("istypep.texref").contains("texture objects"));
         assert!(reason("cp.async.bulk.tensor.3d.im2col").contains("tiles of tensors"));
         assert_eq!(reason("texture"), "instruction `texture`");
         assert_eq!(known_reason("add.rn.f32"), None);

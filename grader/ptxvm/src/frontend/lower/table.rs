@@ -9,6 +9,7 @@ use super::memory::Access;
 use super::modifiers::Modifiers;
 use super::refuse;
 use super::spelling::Spelling;
+use super::textures::SurfaceUse;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::class::Class;
 use crate::isa::ir::alu::{R2, R3};

@@ -102,6 +102,14 @@ macro_rules! with_instructions {
             Move Masked create_policy = "createpolicy..";
             Other Masked hint = "prefetch..", "prefetchu..", "discard..", "applypriority..";
 
+            // Textures and surfaces.
+            Load Masked fetch = "tex..", "tld4..";
+            Load Masked surface(SurfaceUse::Load) = "suld.b..";
+            Store Masked surface(SurfaceUse::Store) = "sust.b..";
+            Store Masked surface(SurfaceUse::StoreFormatted) = "sust.p..";
+            Atomic Masked surface(SurfaceUse::Reduce) = "sured.b..";
+            Other Masked query = "txq..", "suq..";
+
             // Barrier objects.
             Barrier Masked mbarrier_init = "mbarrier.init..";
             Barrier Masked mbarrier_invalidate = "mbarrier.inval..";

@@ -76,7 +76,14 @@ impl<M: Monitor> Machine<'_, '_, M> {
         });
     }
 
-    fn atomic_in(&mut self, pc: Pc, mask: u32, window: Window, addresses: &[u64; 32], atom: &Atom) {
+    pub(super) fn atomic_in(
+        &mut self,
+        pc: Pc,
+        mask: u32,
+        window: Window,
+        addresses: &[u64; 32],
+        atom: &Atom,
+    ) {
         let bytes = atom.ty.bytes();
         let ones = u64::MAX >> (64 - bytes * 8);
         // atom.add.f32 flushes subnormals in global memory, not in shared memory (PTX ISA 9.7.13.5).

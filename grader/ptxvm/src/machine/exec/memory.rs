@@ -278,7 +278,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         });
     }
 
-    fn store_to(
+    pub(super) fn store_to(
         &mut self,
         mask: u32,
         window: Window,

@@ -15,6 +15,7 @@ mod printf;
 pub(crate) mod run;
 pub(crate) mod state;
 mod subwarp_scheduler;
+mod textures;
 mod warp_sync;
 pub(crate) mod warpgroup;
 mod warpops;

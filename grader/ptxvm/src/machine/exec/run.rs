@@ -235,6 +235,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
                         self.matrix(pc, active | guests, matrix);
                     }
                 }
+                Op::Texture(texture) => {
+                    if active != 0 {
+                        self.probe_loses_track();
+                        self.texture(pc, active, texture);
+                    }
+                }
                 Op::CopyAsync(copy) => {
                     if active != 0 {
                         self.probe_loses_track();

@@ -351,6 +351,7 @@ impl GlobalRaces {
                         size: event.size,
                         place: Some((id, at as i64)),
                         written_here: event.kind != AccessKind::Read,
+                        by_image: event.program.reads_image(event.pc),
                         other: event.program.source_location(other).cloned(),
                     };
                     log.record(finding, event.pc, thread, 1);

@@ -1,5 +1,5 @@
 //! Loads through the cache of memory that nobody writes (`ld.global.nc`: `__ldg`, or `const __restrict__`), of words that the
-//! kernel does write, at whatever time.
+//! kernel does write, at whatever time; and reads by textures and surfaces of words that it has written before.
 
 use crate::finding::AccessKind;
 use crate::instruments::check::epochs::{AccessId, EpochTable};
@@ -17,7 +17,7 @@ impl ReadOnlyLoads {
     /// Notes an access of a buffer that the launch may write.
     #[inline(always)]
     pub fn note(&mut self, event: &Event) {
-        self.seen |= event.kind == AccessKind::Read && event.program.loads_read_only(event.pc);
+        self.seen |= event.kind == AccessKind::Read && event.program.loads_incoherently(event.pc);
     }
 
     /// Whether there was one: then each access must be looked at by itself.
@@ -41,7 +41,7 @@ impl ReadOnlyLoads {
             let mut readers = page.readers.iter().filter_map(|ids| instruction(ids.get(at)));
             return readers.find(|&pc| event.program.loads_read_only(pc));
         }
-        if !event.program.loads_read_only(event.pc) {
+        if !event.program.loads_incoherently(event.pc) {
             return None;
         }
         instruction(page.writers.get(at)).or_else(|| instruction(page.strong_writer(at)))
