@@ -6,6 +6,7 @@
 
 use crate::error::CudaError;
 use crate::frame::{self, Bytes};
+use crate::images::{ArrayShape, ImageObjectDesc, Region};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
@@ -105,6 +106,22 @@ operations! {
     Kernel: fn kernel<'a>(module: u64, name: &'a str) -> KernelInfo;
     /// Runs a kernel to its end.
     Launch: fn launch(launch: Launch) -> Launched;
+    /// Makes an array and returns its number.
+    CreateArray: fn create_array(shape: ArrayShape) -> u64;
+    /// Frees an array with its levels.
+    FreeArray: fn free_array(array: u64) -> ();
+    /// The number of a level of a mipmapped array, as an array of its own.
+    ArrayLevel: fn array_level(array: u64, level: u32) -> u64;
+    /// Writes bytes into a region: bytes of a row, rows, slices, one after another.
+    WriteRegion: fn write_region<'a>(to: Region, extent: [u64; 3], #[serde(borrow)] bytes: Bytes<&'a [u8]>) -> ();
+    /// Reads a region, as it would be written.
+    ReadRegion: fn read_region(from: Region, extent: [u64; 3]) -> Bytes<Vec<u8>>;
+    /// Copies a region within the device.
+    CopyRegion: fn copy_region(to: Region, from: Region, extent: [u64; 3]) -> ();
+    /// Makes a texture or surface object and returns the handle that kernels get.
+    CreateImageObject: fn create_image_object(object: ImageObjectDesc) -> u64;
+    /// Destroys a texture or surface object; `texture` says which.
+    DestroyImageObject: fn destroy_image_object(handle: u64, texture: bool) -> ();
     /// Notes that a launch was refused before it reached the device.
     NotStarted: fn not_started<'a>(kernel: &'a str) -> ();
     /// Sets a limit of what kernels use.

@@ -39,7 +39,10 @@ errors! {
     INVALID_PITCH_VALUE = 12, "cudaErrorInvalidPitchValue", "invalid pitch argument";
     INVALID_SYMBOL = 13, "cudaErrorInvalidSymbol", "invalid device symbol";
     INVALID_DEVICE_POINTER = 17, "cudaErrorInvalidDevicePointer", "invalid device pointer";
+    INVALID_CHANNEL_DESCRIPTOR = 20, "cudaErrorInvalidChannelDescriptor", "invalid channel descriptor";
     INVALID_MEMCPY_DIRECTION = 21, "cudaErrorInvalidMemcpyDirection", "invalid copy direction for memcpy";
+    INVALID_FILTER_SETTING = 26, "cudaErrorInvalidFilterSetting", "linear filtering not supported for non-float type";
+    INVALID_NORM_SETTING = 27, "cudaErrorInvalidNormSetting", "read as normalized float not supported for 32-bit non float type";
     MISSING_CONFIGURATION = 52, "cudaErrorMissingConfiguration", "__global__ function call is not configured";
     INVALID_DEVICE_FUNCTION = 98, "cudaErrorInvalidDeviceFunction", "invalid device function";
     NO_DEVICE = 100, "cudaErrorNoDevice", "no CUDA-capable device is detected";

@@ -15,6 +15,7 @@
 //!
 //! - [`device`] is the table of a device's operations: each one is a function of the trait and a request over the
 //!   socket.
+//! - [`images`] has what programs and devices say of arrays, textures and surfaces.
 //! - [`frame`] sends requests and answers over the socket.
 //! - [`fatbin`] extracts the PTX that nvcc embeds, compressed or not.
 //! - [`error`] has the error codes, names and texts of CUDA.
@@ -33,6 +34,7 @@ pub mod device;
 pub mod error;
 pub mod fatbin;
 pub mod frame;
+pub mod images;
 mod names;
 pub mod server;
 pub mod vm;

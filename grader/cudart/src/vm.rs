@@ -1,5 +1,6 @@
 //! The PTX virtual machine as a device.
 
+mod images;
 mod profile;
 
 pub use profile::KernelProfile;
@@ -11,6 +12,8 @@ use crate::device::{
 use crate::error::CudaError;
 use crate::fatbin;
 use crate::frame::Bytes;
+use crate::images::{ArrayShape, ImageObjectDesc, Region};
+use images::Arrays;
 use profile::Profiles;
 use ptxvm::finding::{Check, Fault};
 use ptxvm::{
@@ -59,6 +62,7 @@ pub struct VmDevice {
     /// The modules by number; `None` for one that was unloaded.
     modules: Vec<Option<Loaded>>,
     profiles: Option<Profiles>,
+    arrays: Arrays,
     /// The limits that a program has set.
     limits: BTreeMap<Limit, u64>,
     /// The compute capability that it reports; `None` means [`CAPABILITY`].
@@ -439,6 +443,39 @@ impl Device for VmDevice {
         }));
         self.launches += 1;
         Ok(Launched { clock: self.clock, fault, complete, printed: outcome.printed })
+    }
+
+    fn create_array(&mut self, shape: ArrayShape) -> Answer<u64> {
+        self.make_array(&shape)
+    }
+
+    fn free_array(&mut self, array: u64) -> Answer<()> {
+        self.drop_array(array)
+    }
+
+    fn array_level(&mut self, array: u64, level: u32) -> Answer<u64> {
+        self.level_of(array, level)
+    }
+
+    fn write_region(&mut self, to: Region, extent: [u64; 3], bytes: Bytes<&[u8]>) -> Answer<()> {
+        self.write_rows(to, extent, bytes.0)
+    }
+
+    fn read_region(&mut self, from: Region, extent: [u64; 3]) -> Answer<Bytes<Vec<u8>>> {
+        self.read_rows(from, extent).map(Bytes)
+    }
+
+    fn copy_region(&mut self, to: Region, from: Region, extent: [u64; 3]) -> Answer<()> {
+        self.copy_rows(to, from, extent)
+    }
+
+    fn create_image_object(&mut self, object: ImageObjectDesc) -> Answer<u64> {
+        self.make_object(&object)
+    }
+
+    fn destroy_image_object(&mut self, handle: u64, _texture: bool) -> Answer<()> {
+        self.memory.destroy_image_object(handle);
+        Ok(())
     }
 
     fn not_started(&mut self, kernel: &str) -> Answer<()> {

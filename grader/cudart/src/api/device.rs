@@ -56,7 +56,7 @@ unsafe extern "C" fn cudaGetDevice(to: *mut c_int) -> u32 {
     unsafe { give(to, 0) }
 }
 
-fn only(device: c_int) -> Result<(), CudaError> {
+pub(super) fn only(device: c_int) -> Result<(), CudaError> {
     if device == 0 { Ok(()) } else { Err(CudaError::INVALID_DEVICE) }
 }
 
@@ -94,7 +94,18 @@ extern "C" fn cudaDeviceReset() -> u32 {
     revive(crate::client::Client::reset)
 }
 
-/// `cudaDeviceProp` of CUDA 13. Textures and surfaces are not supported, so their limits are 0.
+/// The limits of textures and surfaces from `maxTexture1D` to `maxSurfaceCubemapLayered`, as an H100 has them.
+const TEXTURE_LIMITS: [c_int; 39] = [
+    131_072, 32_768, // 1D, mipmapped
+    131_072, 65_536, 32_768, 32_768, // 2D, mipmapped
+    131_072, 65_000, 2_097_120, 32_768, 32_768, // 2D of pitched memory, for `tex2Dgather`
+    16_384, 16_384, 16_384, 8_192, 8_192, 32_768, // 3D, and its other shape
+    32_768, 32_768, 2_048, 32_768, 32_768, 2_048, 32_768, 2_046, // cube maps and layers
+    32_768, 131_072, 65_536, 16_384, 16_384, 16_384, // surfaces
+    32_768, 2_048, 32_768, 32_768, 2_048, 32_768, 32_768, 2_046, // their layers and cube maps
+];
+
+/// `cudaDeviceProp` of CUDA 13.
 #[repr(C)]
 struct DeviceProp {
     name: [u8; 256],
@@ -172,6 +183,7 @@ unsafe extern "C" fn cudaGetDeviceProperties(to: *mut DeviceProp, device: c_int)
         }
         prop.total_global_mem = known.memory as usize;
         prop.mem_pitch = i32::MAX as usize;
+        prop.textures = TEXTURE_LIMITS;
         prop.texture_alignment = 512;
         prop.texture_pitch_alignment = 32;
         prop.surface_alignment = 512;

@@ -45,6 +45,13 @@ const ACROSS: u64 = 16;
 /// The same inside the device, about those of a mid-range GPU.
 const INSIDE: u64 = 256;
 
+impl Client {
+    /// Adds the time of a copy to the simulated clock.
+    pub(super) fn note_copy(&mut self, bytes: u64, inside: bool) {
+        self.copied += COPY_NANOSECONDS + bytes / if inside { INSIDE } else { ACROSS };
+    }
+}
+
 fn alloc(client: &mut Client, bytes: u64) -> Result<u64, CudaError> {
     if bytes == 0 {
         return Ok(0);
@@ -100,7 +107,7 @@ extern "C" fn cudaFreeAsync(address: u64, _stream: u64) -> u32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMallocPitch(
+pub(super) unsafe extern "C" fn cudaMallocPitch(
     to: *mut u64,
     pitch: *mut usize,
     width: usize,
@@ -225,6 +232,24 @@ pub(super) const DEVICE_TO_HOST: Kind = 2;
 pub(super) const DEVICE_TO_DEVICE: Kind = 3;
 pub(super) const DEFAULT: Kind = 4;
 
+/// Whether a kind of copy leads from the second of two places to the first.
+pub(super) fn check_direction(kind: Kind, (to, from): (Place, Place)) -> Answer<()> {
+    let fits = |place: Place, device: bool| match place {
+        Place::Managed => true,
+        Place::Device => device,
+        Place::Host => !device,
+    };
+    let right = match kind {
+        HOST_TO_DEVICE => fits(to, true) && fits(from, false),
+        DEVICE_TO_HOST => fits(to, false) && fits(from, true),
+        DEVICE_TO_DEVICE => fits(to, true) && fits(from, true),
+        // An H200 also accepts device memory for a copy between hosts: with unified addressing, the addresses show where it is.
+        HOST_TO_HOST | DEFAULT => true,
+        _ => return Err(CudaError::INVALID_MEMCPY_DIRECTION),
+    };
+    if right { Ok(()) } else { Err(CudaError::INVALID_VALUE) }
+}
+
 /// Copies `bytes` bytes between any two addresses.
 ///
 /// # Safety
@@ -241,29 +266,13 @@ pub(super) unsafe fn copy(
         return Ok(());
     }
     let sides = (client.place(to), client.place(from));
-    let fits = |place: Place, device: bool| match place {
-        Place::Managed => true,
-        Place::Device => device,
-        Place::Host => !device,
-    };
-    let right = match kind {
-        HOST_TO_DEVICE => fits(sides.0, true) && fits(sides.1, false),
-        DEVICE_TO_HOST => fits(sides.0, false) && fits(sides.1, true),
-        DEVICE_TO_DEVICE => fits(sides.0, true) && fits(sides.1, true),
-        // An H200 also accepts device memory for a copy between hosts: with unified addressing, the addresses show where it is.
-        HOST_TO_HOST | DEFAULT => true,
-        _ => return Err(CudaError::INVALID_MEMCPY_DIRECTION),
-    };
-    if !right {
-        return Err(CudaError::INVALID_VALUE);
-    }
+    check_direction(kind, sides)?;
     if to == 0 || from == 0 {
         return Err(CudaError::INVALID_VALUE);
     }
     let devices = (sides.0 == Place::Device, sides.1 == Place::Device);
     if sides != (Place::Host, Place::Host) {
-        let rate = if devices == (true, true) { INSIDE } else { ACROSS };
-        client.copied += COPY_NANOSECONDS + bytes / rate;
+        client.note_copy(bytes, devices == (true, true));
     }
     if devices.0 == devices.1 || bytes <= MAX_PIECE {
         // SAFETY: the same contract.
@@ -408,7 +417,7 @@ unsafe extern "C" fn cudaMemcpy2DAsync(
 
 /// # Safety
 /// An address that is not in device memory is valid for this many bytes of the program.
-unsafe fn fill(
+pub(super) unsafe fn fill(
     client: &mut Client,
     address: u64,
     value: c_int,

@@ -6,6 +6,7 @@
 #![allow(non_snake_case, reason = "the names are CUDA's")]
 #![allow(clippy::missing_safety_doc, reason = "as in the CUDA Runtime API")]
 
+mod arrays;
 mod c;
 mod device;
 mod errors;
@@ -18,11 +19,13 @@ mod symbols;
 mod table;
 #[cfg(test)]
 mod tests;
+mod textures;
 mod unsupported;
 
 /// The addresses of all functions, so that the linker keeps them for programs that look them up by name.
 pub fn exported() -> usize {
     let all = [
+        arrays::TABLE,
         device::TABLE,
         errors::TABLE,
         graphs::TABLE,
@@ -31,6 +34,7 @@ pub fn exported() -> usize {
         register::TABLE,
         streams::TABLE,
         symbols::TABLE,
+        textures::TABLE,
         unsupported::TABLE,
     ];
     std::hint::black_box(all).iter().map(|table| table.len()).sum()

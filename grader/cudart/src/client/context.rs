@@ -2,6 +2,7 @@
 
 mod graphs;
 
+use super::images::Images;
 use super::pages::Managed;
 use super::registry::registry;
 use super::stdio::{complain, print};
@@ -60,6 +61,7 @@ pub(crate) struct Client {
     pub handles: BTreeMap<u64, Handle>,
     next_handle: u64,
     pub graphs: Graphs,
+    pub images: Images,
 }
 
 /// The object that a handle refers to.
@@ -108,6 +110,7 @@ impl Client {
             // Not a small number, so that no handle equals one of CUDA's own (1 and 2 are streams).
             next_handle: 0x1000,
             graphs: Graphs::default(),
+            images: Images::default(),
         }
     }
 
@@ -205,6 +208,14 @@ impl Client {
         self.flush();
         for address in std::mem::take(&mut self.allocations).into_keys() {
             self.free(address).ok();
+        }
+        let images = std::mem::take(&mut self.images);
+        for (handle, object) in images.objects {
+            self.destroy_image_object(handle, object.texture.is_some()).ok();
+        }
+        let arrays = images.arrays.into_iter().filter(|(_, record)| record.parent.is_none());
+        for (array, _) in arrays {
+            self.free_array(array).ok();
         }
         self.unmap_all()?;
         for module in std::mem::take(&mut self.modules).into_values() {

@@ -1,6 +1,7 @@
 //! The program's end of the socket: what it has registered and allocated, and the connection to the server.
 
 mod context;
+mod images;
 mod managed;
 mod pages;
 mod registry;
@@ -13,6 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use context::{Client, Handle, HostFunction, Moment, Node, Place};
+pub(crate) use images::{ArrayRecord, ObjectRecord, RESOURCE_WORDS};
 pub(crate) use pages::{Kind as PagesKind, MAX_PIECE};
 pub use registry::Function;
 pub(crate) use registry::registry;

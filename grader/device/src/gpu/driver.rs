@@ -2,6 +2,8 @@
 //! does to this process, the grader and its expected values are elsewhere.
 #![allow(unsafe_code)]
 
+use super::errors::{code, last_words, words};
+use super::images::{self, Arrays, Side};
 use cudarc::driver::sys::{
     self, CUdevice_attribute as Attribute, CUfunction_attribute_enum as FunctionAttribute,
 };
@@ -12,9 +14,9 @@ use cudart::device::{
 };
 use cudart::error::CudaError;
 use cudart::frame::Bytes;
+use cudart::images::{ArrayShape, ImageObjectDesc, Region};
 use hardware::SHARED_WITHOUT_OPT_IN;
-use std::cell::Cell;
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CString, c_void};
 use std::time::Instant;
 use toolchain::module::{self, KernelDecl};
 
@@ -25,6 +27,7 @@ pub struct GpuDevice {
     properties: Properties,
     /// By number; `None` for one that was unloaded.
     modules: Vec<Option<Module>>,
+    arrays: Arrays,
     /// Nanoseconds of all launches.
     clock: u64,
 }
@@ -33,26 +36,6 @@ pub struct GpuDevice {
 struct Module {
     handle: sys::CUmodule,
     kernels: Vec<KernelDecl>,
-}
-
-thread_local! {
-    /// The driver's last error, for its words.
-    static LAST_ERROR: Cell<Option<DriverError>> = const { Cell::new(None) };
-}
-
-/// The driver's codes are those of the runtime for nearly all that can go wrong here (CUDA Driver API, `CUresult`).
-fn code(error: DriverError) -> CudaError {
-    LAST_ERROR.set(Some(error));
-    CudaError(error.0 as u32)
-}
-
-/// What the driver calls an error.
-fn words(error: DriverError) -> ErrorText {
-    let words = |text: Result<&CStr, DriverError>| Some(text.ok()?.to_string_lossy().into_owned());
-    ErrorText {
-        name: words(error.error_name()).unwrap_or_else(|| format!("CUDA error {}", error.0 as u32)),
-        text: words(error.error_string()).unwrap_or_default(),
-    }
 }
 
 impl GpuDevice {
@@ -92,7 +75,14 @@ impl GpuDevice {
             multiprocessors: multiprocessors.unsigned_abs(),
             real_time: true,
         };
-        Ok(Self { device, has_context: false, properties, modules: Vec::new(), clock: 0 })
+        Ok(Self {
+            device,
+            has_context: false,
+            properties,
+            modules: Vec::new(),
+            arrays: Arrays::default(),
+            clock: 0,
+        })
     }
 
     /// Which device it is.
@@ -301,6 +291,53 @@ impl Device for GpuDevice {
         Ok(Launched { clock: self.clock, fault, complete, printed })
     }
 
+    fn create_array(&mut self, shape: ArrayShape) -> Answer<u64> {
+        self.context()?;
+        self.arrays.create(&shape)
+    }
+
+    fn free_array(&mut self, array: u64) -> Answer<()> {
+        self.arrays.free(array)
+    }
+
+    fn array_level(&mut self, array: u64, level: u32) -> Answer<u64> {
+        self.arrays.level(array, level)
+    }
+
+    fn write_region(&mut self, to: Region, extent: [u64; 3], bytes: Bytes<&[u8]>) -> Answer<()> {
+        let whole = extent.iter().try_fold(1u64, |all, &size| all.checked_mul(size));
+        if whole != Some(bytes.0.len() as u64) {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let from = Side::Host(bytes.0.as_ptr().cast_mut().cast());
+        // SAFETY: the slice has as many bytes as are copied, which are only read.
+        unsafe { images::copy(Side::Device(to), from, extent) }
+    }
+
+    fn read_region(&mut self, from: Region, extent: [u64; 3]) -> Answer<Bytes<Vec<u8>>> {
+        let whole = extent.iter().try_fold(1u64, |all, &size| all.checked_mul(size));
+        let whole = whole.filter(|&whole| whole <= self.properties.memory);
+        let mut bytes = vec![0; whole.ok_or(CudaError::INVALID_VALUE)? as usize];
+        let to = Side::Host(bytes.as_mut_ptr().cast());
+        // SAFETY: there is room for as many bytes as are copied.
+        unsafe { images::copy(to, Side::Device(from), extent) }?;
+        Ok(Bytes(bytes))
+    }
+
+    fn copy_region(&mut self, to: Region, from: Region, extent: [u64; 3]) -> Answer<()> {
+        // SAFETY: nothing of this process is copied.
+        unsafe { images::copy(Side::Device(to), Side::Device(from), extent) }
+    }
+
+    fn create_image_object(&mut self, object: ImageObjectDesc) -> Answer<u64> {
+        self.context()?;
+        self.arrays.create_object(&object)
+    }
+
+    fn destroy_image_object(&mut self, handle: u64, texture: bool) -> Answer<()> {
+        images::destroy_object(handle, texture)
+    }
+
     fn set_limit(&mut self, limit: Limit, value: u64) -> Answer<()> {
         self.context()?;
         let value = usize::try_from(value).map_err(|_| CudaError::INVALID_VALUE)?;
@@ -323,8 +360,7 @@ impl Device for GpuDevice {
     }
 
     fn error_text(&mut self, error: CudaError) -> Answer<ErrorText> {
-        let last = LAST_ERROR.get().filter(|last| last.0 as u32 == error.0);
-        Ok(last.map_or_else(|| error.into(), words))
+        Ok(last_words(error).unwrap_or_else(|| error.into()))
     }
 }
 

@@ -12,7 +12,9 @@
 
 mod child;
 mod driver;
+mod errors;
 mod explain;
+mod images;
 mod library;
 mod remote;
 mod serve;

@@ -12,6 +12,7 @@ use cudart::device::{
 };
 use cudart::error::CudaError;
 use cudart::frame::Bytes;
+use cudart::images::{ArrayShape, ImageObjectDesc, Region};
 use cudart::vm::VmDevice;
 use ptxvm::Options;
 use puzzle::case::CaseTensor;
@@ -227,6 +228,38 @@ impl Device for Recorder {
     fn launch(&mut self, launch: Launch) -> Answer<Launched> {
         self.record.lock().launches.push(launch);
         Ok(Launched { clock: 0, fault: None, complete: true, printed: String::new() })
+    }
+
+    fn create_array(&mut self, _shape: ArrayShape) -> Answer<u64> {
+        self.refuse("it allocates an array of the device")
+    }
+
+    fn free_array(&mut self, _array: u64) -> Answer<()> {
+        self.refuse("it frees an array of the device")
+    }
+
+    fn array_level(&mut self, _array: u64, _level: u32) -> Answer<u64> {
+        self.refuse("it asks for a level of an array")
+    }
+
+    fn write_region(&mut self, _to: Region, _extent: [u64; 3], _bytes: Bytes<&[u8]>) -> Answer<()> {
+        self.refuse("it copies to the device")
+    }
+
+    fn read_region(&mut self, _from: Region, _extent: [u64; 3]) -> Answer<Bytes<Vec<u8>>> {
+        self.refuse("it copies from the device")
+    }
+
+    fn copy_region(&mut self, _to: Region, _from: Region, _extent: [u64; 3]) -> Answer<()> {
+        self.refuse("it copies on the device")
+    }
+
+    fn create_image_object(&mut self, _object: ImageObjectDesc) -> Answer<u64> {
+        self.refuse("it makes a texture or surface object")
+    }
+
+    fn destroy_image_object(&mut self, _handle: u64, _texture: bool) -> Answer<()> {
+        self.refuse("it destroys a texture or surface object")
     }
 
     fn set_limit(&mut self, _limit: Limit, _value: u64) -> Answer<()> {

@@ -9,6 +9,7 @@ use cudart::device::{
 };
 use cudart::error::CudaError;
 use cudart::frame::Bytes;
+use cudart::images::{ArrayShape, ImageObjectDesc, Region};
 use cudart::server;
 use diagnostic::Failure;
 use puzzle::case::CaseTensor;
@@ -27,6 +28,8 @@ const GRAIN: u64 = 512;
 
 /// Files of a program have one module each; more than this is a loop.
 const MODULES: usize = 64;
+/// Texture and surface objects; more than this is a loop.
+const OBJECTS: usize = 1 << 14;
 /// Different launches that are noted, at most.
 const SHAPES: usize = 6;
 
@@ -81,6 +84,10 @@ pub struct TestDevice<'a> {
     clock: Clock,
     /// What host code has allocated: address and bytes.
     allocated: BTreeMap<u64, u64>,
+    /// The arrays among that: number and bytes.
+    arrays: BTreeMap<u64, u64>,
+    /// Texture and surface objects that were made so far.
+    image_objects: usize,
     /// Bytes of all of them.
     used: u64,
     /// Bytes of the heap of kernels, once host code has given it a size of its own.
@@ -116,6 +123,8 @@ impl<'a> TestDevice<'a> {
             max_threads,
             clock: Clock::default(),
             allocated: BTreeMap::new(),
+            arrays: BTreeMap::new(),
+            image_objects: 0,
             used: 0,
             heap: 0,
             modules: 0,
@@ -320,6 +329,55 @@ impl Device for TestDevice<'_> {
         let launched = self.work(|device| device.launch(launch))?;
         self.clock.lock().clock = launched.clock;
         Ok(launched)
+    }
+
+    fn create_array(&mut self, shape: ArrayShape) -> Answer<u64> {
+        let bytes = shape.bytes().ok_or(CudaError::MEMORY_ALLOCATION)?.max(GRAIN);
+        let used = self.used.saturating_add(bytes);
+        if used.saturating_add(self.heap) > MEMORY {
+            return Err(CudaError::MEMORY_ALLOCATION);
+        }
+        let array = self.work(|device| device.create_array(shape))?;
+        self.used = used;
+        self.arrays.insert(array, bytes);
+        Ok(array)
+    }
+
+    fn free_array(&mut self, array: u64) -> Answer<()> {
+        if !self.arrays.contains_key(&array) {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        self.device.free_array(array)?;
+        self.used -= self.arrays.remove(&array).unwrap_or(0);
+        Ok(())
+    }
+
+    fn array_level(&mut self, array: u64, level: u32) -> Answer<u64> {
+        self.device.array_level(array, level)
+    }
+
+    fn write_region(&mut self, to: Region, extent: [u64; 3], bytes: Bytes<&[u8]>) -> Answer<()> {
+        self.work(|device| device.write_region(to, extent, bytes))
+    }
+
+    fn read_region(&mut self, from: Region, extent: [u64; 3]) -> Answer<Bytes<Vec<u8>>> {
+        self.work(|device| device.read_region(from, extent))
+    }
+
+    fn copy_region(&mut self, to: Region, from: Region, extent: [u64; 3]) -> Answer<()> {
+        self.work(|device| device.copy_region(to, from, extent))
+    }
+
+    fn create_image_object(&mut self, object: ImageObjectDesc) -> Answer<u64> {
+        self.image_objects += 1;
+        if self.image_objects > OBJECTS {
+            return Err(CudaError::MEMORY_ALLOCATION);
+        }
+        self.device.create_image_object(object)
+    }
+
+    fn destroy_image_object(&mut self, handle: u64, texture: bool) -> Answer<()> {
+        self.device.destroy_image_object(handle, texture)
     }
 
     fn set_limit(&mut self, limit: Limit, value: u64) -> Answer<()> {

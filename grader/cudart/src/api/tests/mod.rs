@@ -1,6 +1,7 @@
 //! The error codes of typical mistakes, function by function: as the CUDA Runtime API documents them, or as the runtime of
 //! CUDA 13.0 returned them on an H200 where it does otherwise.
 
+mod arrays;
 mod device;
 mod graphs;
 mod launch;
@@ -23,6 +24,8 @@ const INVALID_VALUE: u32 = 1;
 const MEMORY_ALLOCATION: u32 = 2;
 const INVALID_PITCH_VALUE: u32 = 12;
 const INVALID_SYMBOL: u32 = 13;
+const INVALID_CHANNEL_DESCRIPTOR: u32 = 20;
+const INVALID_FILTER_SETTING: u32 = 26;
 const INVALID_MEMCPY_DIRECTION: u32 = 21;
 const INVALID_DEVICE_FUNCTION: u32 = 98;
 const INVALID_DEVICE: u32 = 101;
