@@ -185,10 +185,10 @@ fn boxes_are_copied_between_host_arrays_and_memory() {
         ..Copy3D::default()
     };
     assert_eq!(run(part), SUCCESS);
-    let got = [0u8; 16];
+    let mut got = [0u8; 16];
     let back = Copy3D {
         from: pitched,
-        to: [address(&got), 4, 4, 2],
+        to: [(&raw mut got) as u64, 4, 4, 2],
         extent: [4, 2, 2],
         kind: DEVICE_TO_HOST,
         ..Copy3D::default()
@@ -220,14 +220,13 @@ fn flat_copies_go_from_row_to_row() {
         let values: Vec<u8> = (1..=12).collect();
         assert_eq!(cudaMemcpyToArray(flat, 0, 0, address(&[0u8; 18]), 18, HOST_TO_DEVICE), SUCCESS);
         assert_eq!(cudaMemcpyToArray(flat, 4, 0, address(&values), 10, HOST_TO_DEVICE), SUCCESS);
-        let rows = [0u8; 18];
-        assert_eq!(
-            cudaMemcpy2DFromArray(address(&rows), 6, flat, 0, 0, 6, 3, DEVICE_TO_HOST),
-            SUCCESS
-        );
+        let mut rows = [0u8; 18];
+        let to = (&raw mut rows) as u64;
+        assert_eq!(cudaMemcpy2DFromArray(to, 6, flat, 0, 0, 6, 3, DEVICE_TO_HOST), SUCCESS);
         assert_eq!(rows, [0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 0, 0, 0]);
-        let some = [0u8; 5];
-        assert_eq!(cudaMemcpyFromArray(address(&some), flat, 5, 0, 5, DEVICE_TO_HOST), SUCCESS);
+        let mut some = [0u8; 5];
+        let to = (&raw mut some) as u64;
+        assert_eq!(cudaMemcpyFromArray(to, flat, 5, 0, 5, DEVICE_TO_HOST), SUCCESS);
         assert_eq!(some, [2, 3, 4, 5, 6]);
         assert_eq!(
             cudaMemcpyToArray(flat, 4, 2, address(&values), 3, HOST_TO_DEVICE),
