@@ -1,6 +1,7 @@
 //! Is a wrong element computed from the inputs that the formula computes it from? An element that misses some of them, or follows others, says
 //! which part of the tensors a kernel leaves out or confuses, also where the formula is no sum of products.
 
+use crate::formula_variant::formula;
 use crate::subject::{Subject, Wrong, wrong_elements};
 use crate::verdict::{Elements, TestVerdict, WrongInputs};
 use device::finding::SourceLoc;
@@ -50,11 +51,27 @@ fn count(counted: usize, holds: bool) -> Option<usize> {
 fn of(wrong: &Wrong<'_, '_>) -> Option<WrongInputs> {
     let Wrong { subject: &Subject { case, .. }, name, place, got, .. } = *wrong;
     let element = Element { case, known: case.known_for(name), name, flat: place.flat };
-    let wanted = element.inputs(&element.known)?;
+    let mut wanted = element.inputs(&element.known)?;
     let origins = wrong.follow(Effort::QUICK)?.origins(case, place, got)?;
-    // A value that another launch, or another thread, left there is known only by where it lies.
-    if origins.iter().any(|origin| !element.is_input(origin.tensor)) {
+    // A value that another launch, or another thread, left there is known only by where it lies. Nor does the formula tell what it would
+    // be computed from, had it started from another tensor of those that it computes.
+    let is_another = |tensor: usize| {
+        let name = &case.tensors[tensor].tensor.name;
+        element.is_computed(name) && !wanted.iter().any(|input| input.tensor == *name)
+    };
+    if origins.iter().any(|o| !element.is_input(o.tensor) || is_another(o.tensor)) {
         return None;
+    }
+    // What cancels in the form that a person would write, a correct kernel need not read.
+    let closed = formula(case, name, true);
+    let closed = closed.and_then(|closed| inputs(closed, &element.known, name, place.flat));
+    if let Some(closed) = &closed {
+        for input in &mut wanted {
+            let is_same = |other: &InputElement| {
+                other.computes && other.tensor == input.tensor && other.flat == input.flat
+            };
+            input.computes &= closed.iter().any(is_same);
+        }
     }
     let (extra, line) = element.extra(&wanted, &origins)?;
     let mut found = WrongInputs {
@@ -67,6 +84,7 @@ fn of(wrong: &Wrong<'_, '_>) -> Option<WrongInputs> {
         confirmed: 0,
     };
     if found.is_empty()
+        && closed.is_none()
         && let Some((changed, times)) = element.changed(&wanted, &origins)
     {
         found.changed = element.named(changed);
@@ -104,11 +122,12 @@ impl Element<'_> {
         in_memory && self.known.contains_key(&tensor.name) && tensor.dtype.is_float()
     }
 
-    /// The place of an input in the case.
+    /// The place of an input in the case, where a tensor of the same name may be an output too.
     fn place(&self, input: &InputElement) -> Option<(usize, usize)> {
-        let is_it = |t: &CaseTensor| t.tensor.name == input.tensor;
-        let tensor = self.case.tensors.iter().position(is_it)?;
-        self.is_input(tensor).then_some((tensor, input.flat))
+        let tensors = &self.case.tensors;
+        let is_it =
+            |&tensor: &usize| tensors[tensor].tensor.name == input.tensor && self.is_input(tensor);
+        Some(((0..tensors.len()).find(is_it)?, input.flat))
     }
 
     /// Whether the formula computes a tensor itself: a kernel may do so anew.
