@@ -279,6 +279,7 @@ pub use instruments::provenance::tracker::ElementOrigin;
 pub use instruments::recording::{
     LaneAccess, Place, RecordedAccess, RecordedStep, Recording, RecordingRequest, RegisterWrite,
 };
+pub use instruments::touched::{Touch, TouchedBytes};
 pub use instruments::trace::TracedAccess;
 pub use instruments::watchpoint::{LastWriter, Watchpoint};
 pub use isa::class::Class;

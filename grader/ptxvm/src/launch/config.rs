@@ -48,6 +48,8 @@ pub struct Options {
     pub trace: Option<([u32; 3], [u32; 3])>,
     /// Report which thread wrote this place last.
     pub watch: Option<Watchpoint>,
+    /// Tell which bytes of global memory the launch touches. Its blocks then share one host thread.
+    pub touched: bool,
     /// At most this many findings are kept apart (by kind and source line); each counts its repetitions.
     pub max_findings: usize,
     /// A cooperative launch (`cudaLaunchCooperativeKernel`): all blocks run at once and may wait for each other with
@@ -75,8 +77,8 @@ impl ElementWork {
 }
 
 impl Default for Options {
-    /// A budget of 2^28 instructions, no limit of the work and the output, no trace, no watch, 64 findings, not cooperative, no
-    /// clusters.
+    /// A budget of 2^28 instructions, no limit of the work and the output, no trace, no watch, no touched bytes, 64 findings, not
+    /// cooperative, no clusters.
     fn default() -> Self {
         Self {
             budget: 1 << 28,
@@ -86,6 +88,7 @@ impl Default for Options {
             cancelled: None,
             trace: None,
             watch: None,
+            touched: false,
             max_findings: 64,
             cooperative: false,
             cluster: None,

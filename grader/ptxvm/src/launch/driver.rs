@@ -36,8 +36,11 @@ impl Run<'_, '_> {
         }
         let mut results = Vec::new();
         let mut next = 0;
-        let mut may_fork =
-            self.checked && !grid.env.program.ordered && grid.env.memory.heap.is_unused();
+        // What an attempt in parallel has touched cannot be taken back.
+        let mut may_fork = self.checked
+            && self.touched.is_none()
+            && !grid.env.program.ordered
+            && grid.env.memory.heap.is_unused();
         let mut order_matters = false;
         while next < blocks && next <= self.stop.load(Relaxed) && !self.work.is_over() {
             if may_fork && let Some(fork) = self.fork(next, &worker) {

@@ -22,6 +22,7 @@ use self::blocks::Grid;
 use self::config::Options;
 use self::footprint::PeakFootprint;
 use self::work_limit::WorkLimit;
+use crate::instruments::touched::TouchMonitor;
 use std::sync::atomic::AtomicU64;
 
 /// A launch that runs, and how its blocks are limited.
@@ -30,6 +31,8 @@ struct Run<'r, 'e> {
     pub options: &'r Options,
     /// Whether the checks are on.
     pub checked: bool,
+    /// The bytes that it touches, if that is asked for.
+    pub touched: Option<TouchMonitor>,
     /// Blocks with a higher index need not run.
     pub stop: AtomicU64,
     pub peak: PeakFootprint,

@@ -8,6 +8,7 @@ use crate::instruments::check::races::Races;
 use crate::instruments::count::monitor::Counter;
 use crate::instruments::provenance::Provenance;
 use crate::instruments::recording::Recorder;
+use crate::instruments::touched::TouchMonitor;
 use crate::instruments::trace::Tracer;
 use crate::instruments::watchpoint::WatchpointMonitor;
 use crate::machine::monitor::{Monitor, forward_to_fields};
@@ -28,13 +29,15 @@ pub(crate) struct Checks<'o> {
     pub trace: Option<Tracer>,
     /// The last write to one place.
     pub watch: Option<WatchpointMonitor>,
+    /// The bytes that all blocks touch.
+    pub touched: Option<TouchMonitor>,
     /// Where host threads share the blocks: whether the order of these may matter.
     pub conflicts: Option<BlockConflicts<'o>>,
 }
 
 forward_to_fields!(
     ['o] Checks<'o>: races: Races, trace: Option<Tracer>, watch: Option<WatchpointMonitor>,
-    conflicts: Option<BlockConflicts<'o>>
+    touched: Option<TouchMonitor>, conflicts: Option<BlockConflicts<'o>>
 );
 
 /// What is recorded of each instruction.

@@ -6,6 +6,7 @@ use super::Run;
 use super::footprint::Footprint;
 use super::run::BlockResult;
 use crate::finding::{Finding, FindingKind, Raw, Space, ThreadId, merge};
+use crate::instruments::touched::{TouchMonitor, TouchedBytes};
 use crate::instruments::trace::TracedAccess;
 use crate::instruments::watchpoint::LastWriter;
 use crate::lanes::coordinates;
@@ -27,6 +28,8 @@ pub struct Outcome {
     pub lane_instructions: u64,
     /// What the kernel printed, block after block.
     pub printed: String,
+    /// The bytes of global memory that it touched, if that was asked for.
+    pub touched: Vec<TouchedBytes>,
     /// The memory that the checks needed.
     pub footprint: Footprint,
 }
@@ -64,7 +67,8 @@ impl Run<'_, '_> {
         let Footprint { global, shared } = self.peak.get();
         let flags = self.grid.env.memory.flag_bytes();
         let footprint = Footprint { global: flags + global, shared };
-        let mut outcome = Outcome { lane_instructions, footprint, ..Outcome::default() };
+        let touched = self.touched.as_ref().map_or_else(Vec::new, TouchMonitor::touched);
+        let mut outcome = Outcome { lane_instructions, touched, footprint, ..Outcome::default() };
         let last = self.stop.load(Relaxed);
         for mut result in results {
             if result.index > last {

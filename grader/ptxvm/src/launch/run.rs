@@ -12,6 +12,7 @@ use crate::finding::Raw;
 use crate::instruments::check::block_conflicts::{BlockConflicts, Conflicts};
 use crate::instruments::check::global::races::GlobalRaces;
 use crate::instruments::check::races::Races;
+use crate::instruments::touched::TouchMonitor;
 use crate::instruments::trace::{TracedAccess, Tracer};
 use crate::instruments::watchpoint::WatchpointMonitor;
 use crate::isa::names::Pc;
@@ -44,6 +45,7 @@ impl<'r, 'e> Run<'r, 'e> {
             grid,
             options,
             checked,
+            touched: options.touched.then(|| TouchMonitor::new(grid.env.memory)),
             stop: AtomicU64::new(u64::MAX),
             peak: PeakFootprint::default(),
             work: WorkLimit::new(options, grid.blocks(), grid.start.threads),
@@ -65,6 +67,7 @@ impl<'r, 'e> Run<'r, 'e> {
             races: Races::new(global, env.program.fenced),
             trace: trace.map(|(block, thread)| Tracer::new(block, index(thread, env.block_size))),
             watch: self.options.watch.map(WatchpointMonitor::new),
+            touched: self.touched.clone(),
             conflicts: conflicts.map(BlockConflicts::new),
         }
     }

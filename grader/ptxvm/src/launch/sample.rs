@@ -25,6 +25,9 @@ impl Run<'_, '_> {
         }
         let before = env.memory.snapshot();
         let mut worker = self.worker::<R>(None);
+        if let Some(checks) = &mut worker.state.monitor.checks {
+            checks.touched = None;
+        }
         let mut first = None;
         let far = self.work.far_beyond(blocks);
         let all = (0..SAMPLE).all(|part| {

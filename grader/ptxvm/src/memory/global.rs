@@ -122,6 +122,15 @@ impl Memory {
         self.written().map(|buffer| buffer.map(|buffer| buffer.len))
     }
 
+    /// All buffers and variables with their bytes, in the order of [`Self::writable_index`].
+    pub(crate) fn sizes(&self) -> impl Iterator<Item = (BufferId, usize)> {
+        let buffers = self.buffers.iter().enumerate();
+        let variables = self.variables.iter().map(|(_, buffer)| buffer);
+        buffers
+            .map(|(id, buffer)| (BufferId(id), buffer.len))
+            .chain((BufferId::FIRST_VARIABLE..).zip(variables).map(|(id, v)| (BufferId(id), v.len)))
+    }
+
     /// Whether an address lies in a buffer that the running launch may write.
     #[inline(always)]
     pub(crate) fn is_written(&self, address: u64) -> bool {

@@ -40,6 +40,7 @@ mod reordered;
 mod support;
 mod tensor;
 mod textures;
+mod touched;
 mod waiting;
 mod warpgroup;
 mod watchpoint;
