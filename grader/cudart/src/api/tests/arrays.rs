@@ -198,7 +198,7 @@ fn boxes_are_copied_between_host_arrays_and_memory() {
         [54, 64, 94, 104].into_iter().flat_map(|first| first..first + 4).collect();
     assert_eq!(got[..], expected);
     for wrong in [
-        Copy3D { extent: [6, 4, 3], ..in_array },
+        Copy3D { to_position: [1, 0, 0], ..in_array },
         Copy3D { to_position: [0, 0, 1], ..in_array },
         Copy3D { kind: DEVICE_TO_HOST, ..in_array },
         Copy3D { from_array: whole, ..in_array },
