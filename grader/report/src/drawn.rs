@@ -27,6 +27,7 @@ pub fn smallest(verdict: &TestVerdict) -> Option<String> {
         Flavour::NotANumber => "its data: NaN in some elements, zeros in others",
         Flavour::Infinite => "its data: infinities among other values",
         Flavour::Stated => "its data: NaN or infinity in some elements",
+        Flavour::AfterOthers => "its data: small integers; the kernels ran on others before",
     };
     Some(format!("smallest case that fails: {}; {data}", sizes(verdict, ", ")))
 }

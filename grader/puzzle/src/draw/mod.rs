@@ -7,13 +7,13 @@ mod permitted;
 mod sizes;
 mod values;
 
-use crate::case::Case;
+use crate::case::{Case, CaseArg, Role};
 use crate::oracle;
 use crate::rng::Stream;
 use crate::spec::{DRAWN, Data, DataKind, Draw, DrawnSizes, Spec, Test, kernel_sets};
 use diagnostic::Failure;
 use indexmath::Dims;
-use permitted::Permitted;
+use permitted::{Infinite, Permitted};
 use std::collections::{BTreeMap, BTreeSet};
 pub use values::Flavour;
 
@@ -34,6 +34,9 @@ const CORNERS: usize = 8;
 
 /// As many of these come with infinities as well.
 const INFINITE_CORNERS: usize = 4;
+
+/// Small cases whose kernels run twice.
+const AFTER_OTHERS: usize = 2;
 
 /// What a small case may cost, in multiplications and additions. It keeps a whole run within a tenth of a second.
 const SMALL_STEPS: u64 = 30_000;
@@ -78,6 +81,12 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
     }
     for i in 0..how.len() {
         all.push(drawer.small(i));
+    }
+    if spec.launches.iter().all(|launch| launch.host.is_none()) {
+        for set in 0..AFTER_OTHERS {
+            all.push(drawer.small(how.len()));
+            how.push((set % sets.len(), Flavour::AfterOthers));
+        }
     }
     let at_blocks = drawer.at_blocks(AT_BLOCKS);
     // What a tile keeps of the one before shows where it is infinite, or not a number.
@@ -135,14 +144,14 @@ pub fn build(spec: &Spec, plan: &Plan, seed: u64) -> Option<(Case, Flavour)> {
     let mut flavours = vec![plan.flavour, Flavour::Normal, Flavour::Integers];
     flavours.dedup();
     let case =
-        |flavour| Some((with_data(spec, drawn, (test.clone(), plan), flavour, seed)?, flavour));
+        |flavour| Some((with_flavour(spec, drawn, (test.clone(), plan), flavour, seed)?, flavour));
     flavours.into_iter().find_map(case)
 }
 
 /// As [`build`], but with the plan's data or not at all.
 pub fn build_exactly(spec: &Spec, plan: &Plan, seed: u64) -> Option<Case> {
     let drawn = drawn(spec)?;
-    with_data(spec, drawn, (test(spec, drawn, plan)?, plan), plan.flavour, seed)
+    with_flavour(spec, drawn, (test(spec, drawn, plan)?, plan), plan.flavour, seed)
 }
 
 /// Why the case of a plan cannot be built even with ordinary data; `None` if it can.
@@ -160,6 +169,30 @@ fn test(spec: &Spec, drawn: &DrawnSizes, plan: &Plan) -> Option<Test> {
     drawn.test(names, of, &format!("{DRAWN}_{}", plan.number), &plan.kernels, &plan.free).ok()
 }
 
+/// The case with data of `flavour`, and with all that runs before it.
+fn with_flavour(
+    spec: &Spec,
+    drawn: &DrawnSizes,
+    (test, plan): (Test, &Plan),
+    flavour: Flavour,
+    seed: u64,
+) -> Option<Case> {
+    let before = match flavour {
+        Flavour::AfterOthers => {
+            let mut test = test.clone();
+            // The name decides about random data.
+            test.name.push_str("_before");
+            Some(with_data(spec, drawn, (test, plan), flavour, seed)?)
+        }
+        _ => None,
+    };
+    let mut case = with_data(spec, drawn, (test, plan), flavour, seed)?;
+    if let Some(before) = before {
+        run_before(before, &mut case);
+    }
+    Some(case)
+}
+
 fn with_data(
     spec: &Spec,
     drawn: &DrawnSizes,
@@ -168,7 +201,7 @@ fn with_data(
     seed: u64,
 ) -> Option<Case> {
     test.is_drawn = true;
-    let mut case = if flavour == Flavour::Integers {
+    let mut case = if matches!(flavour, Flavour::Integers | Flavour::AfterOthers) {
         oracle::build_case(spec, &test, seed).ok()?
     } else {
         let as_drawn = with_values(spec, drawn, (&test, plan), (flavour, false), seed);
@@ -196,12 +229,13 @@ fn with_values(
     let open = |name: &str| given.as_ref().is_some_and(|given| !given.contains(name));
     let permitted = Permitted::of(spec, test);
     let mut data: BTreeMap<String, Data> = BTreeMap::new();
-    let mut positive = 0;
+    let (mut positive, mut adds_infinities) = (0, false);
     let inputs = test.inputs.iter().filter(|t| open(&t.name) && t.dtype.is_float());
     for (i, tensor) in inputs.enumerate() {
         let stream =
             |part: &str| Stream::new(seed, &test.name, &format!("{} {i}{part}", tensor.name));
         let allowed = permitted.for_input(spec, &tensor.name);
+        adds_infinities |= flavour == Flavour::Infinite && allowed.infinite == Infinite::Few;
         let mut made = values::make(flavour, tensor, stream(""), &allowed);
         // Not of all: a formula may square one and take the root of another, and the sign of the first counts.
         if magnitudes && allowed.under_root && stream(" sign").below(4) > 0 {
@@ -217,7 +251,47 @@ fn with_values(
     }
     let mut test = test.clone();
     test.data.extend(data);
-    oracle::build_case(spec, &test, seed).ok()
+    let mut case = oracle::build_case(spec, &test, seed).ok()?;
+    if adds_infinities {
+        allow_not_a_number(&mut case);
+    }
+    Some(case)
+}
+
+/// Lets the kernels of `case` run on the tensors of `before` first, whose results do not count.
+fn run_before(before: Case, case: &mut Case) {
+    let first = case.tensors.len();
+    for mut tensor in before.tensors {
+        tensor.tensor.name.push_str(" of the launch before");
+        if let Role::Output(_) = tensor.role {
+            tensor.role = Role::Workspace;
+        }
+        case.tensors.push(tensor);
+    }
+    let mut launches = before.launches;
+    for launch in &mut launches {
+        for arg in &mut launch.args {
+            if let CaseArg::Tensor(at) = arg {
+                *at += first;
+            }
+        }
+        for constant in &mut launch.constants {
+            constant.tensor += first;
+        }
+    }
+    case.launches.splice(0..0, launches);
+}
+
+/// Lets an infinite sum be NaN: a compensated one (Kahan, 1965) subtracts it from itself.
+fn allow_not_a_number(case: &mut Case) {
+    for tensor in &mut case.tensors {
+        let (Role::Output(expected) | Role::InPlace { expected, .. }) = &mut tensor.role else {
+            continue;
+        };
+        for approx in expected.iter_mut().filter(|approx| approx.value.is_infinite()) {
+            approx.bound = f64::INFINITY;
+        }
+    }
 }
 
 #[cfg(test)]

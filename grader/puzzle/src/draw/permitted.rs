@@ -18,6 +18,9 @@ pub(super) struct Allowed {
     pub infinite: Infinite,
     /// Values near the ends of the type's range.
     pub extreme: bool,
+    /// Large values, all of one sign: what reads the input compares it first, and a comparison may begin with a value that is too
+    /// near to 0.
+    pub compared: bool,
     /// Subnormal numbers: not where they are added, since an atomic addition of floats may take them for 0 (PTX ISA, `atom`).
     pub subnormal: bool,
     /// The values that are not finite which tests of the spec give to this input, and so define what they lead to.
@@ -91,6 +94,7 @@ impl Permitted {
             nan,
             infinite,
             extreme: self.products(spec, input) <= 1,
+            compared: reached.iter().any(|(_, text)| only_chooses(text) && reads(text, input)),
             subnormal: !reached.iter().any(|(_, text)| text.contains("sum[")),
             stated: stated(spec, input),
             constants: small_constants(spec, &reached),
@@ -203,6 +207,11 @@ fn is_polynomial(text: &str) -> bool {
 fn is_sum_of_products(text: &str) -> bool {
     is_polynomial(text)
         && calls(&outside_brackets(text)).count() == outside_brackets(text).matches('(').count()
+}
+
+/// Whether it has an element of this tensor.
+fn reads(text: &str, tensor: &str) -> bool {
+    text.match_indices(&format!("{tensor}[")).any(|(at, _)| !text[..at].ends_with(is_word))
 }
 
 /// Whether it has nothing but elements, maxima and minima of them, and their positions.

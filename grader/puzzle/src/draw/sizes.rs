@@ -25,10 +25,13 @@ const BEYOND: usize = 40;
 /// The instructions of warps that a long case may cost, as [`cost`] estimates them.
 const LONG_COST: u64 = 200_000;
 
+/// What a case may cost in which a tensor is large: a sum over 32,768 positions in a single thread.
+const LARGE_COST: u64 = 300_000;
+
 /// The iterations of a kernel that looks for the terms of each element among all, where more than one size is long.
 const MOST_GATHERED: u64 = 1 << 23;
 
-/// A multiple of a block is far if it is at least this, if the cost allows.
+/// A multiple of a block is far if it is above this, if the cost allows.
 const FAR: i64 = 1_024;
 
 /// A size that is the largest in a small case is beyond the small ones by this factor at most.
@@ -37,8 +40,14 @@ const LARGER: i64 = 3;
 /// A tensor with more elements than this has some that an index of 16 bits does not reach.
 const REACH_OF_16_BITS: usize = 1 << 16;
 
+/// The same for an index of 16 bits with a sign.
+const REACH_OF_A_SHORT: usize = 1 << 15;
+
 /// How many long cases that cost too much are drawn before a shorter length is tried.
 const MOST_EXPENSIVE: usize = 6;
+
+/// The same before the longest that the spec gives is left out: it is short, and what is past an array is close to it.
+const MOST_EXPENSIVE_LONGEST: usize = 60;
 
 /// Elements of all tensors of a long case.
 const LONG_ELEMENTS: usize = 1 << 18;
@@ -132,7 +141,7 @@ impl Drawer<'_> {
             let is_far = turn % 3 == 2;
             let (multiple, delta) = if is_far {
                 let most = range.longest.min(2 * FAR) / block;
-                let least = (FAR / block).clamp(1, most.max(1));
+                let least = (FAR / block + 1).clamp(1, most.max(1));
                 let multiple = least + self.below((most - least).max(0) as usize + 1) as i64;
                 (block * multiple, deltas[(1 + turn / 3) % 3])
             } else {
@@ -165,13 +174,16 @@ impl Drawer<'_> {
         let mut found = Vec::new();
         for _ in 0..TRIES {
             let mut free = self.random(None, |values| values.next());
+            let mut nth = found.len();
             for range in &drawn.ranges {
                 let fitting: Vec<i64> =
                     blocks.iter().copied().filter(|&block| past(range, block)).collect();
                 if !fitting.is_empty() {
                     let block = fitting[self.below(fitting.len())];
-                    let most = (range.max / block).min(2) as usize;
-                    let multiple = block * (1 + self.below(most) as i64);
+                    let most = (range.max / block).min(2);
+                    // In turn, so that each size is past one block and past two beside each number of blocks of another.
+                    let multiple = block * (1 + nth as i64 % 2).min(most);
+                    nth /= 2;
                     free.insert(
                         range.name.clone(),
                         (multiple + 1 + self.below(2) as i64).min(range.max),
@@ -221,7 +233,7 @@ impl Drawer<'_> {
         let drawn = self.drawn;
         let ranges = || drawn.ranges.iter().filter(|range| range.min < range.longest);
         let order = self.stream.permutation(ranges().count() as u32);
-        let cost = |i: usize| if order[i] < 2.0 { LONG_COST } else { LONG_COST / 5 };
+        let cost = |i: usize| if order[i] < 2.0 { LONG_COST } else { LONG_COST / 2 };
         ranges().enumerate().filter_map(|(i, range)| self.long_in(range, cost(i))).collect()
     }
 
@@ -237,14 +249,15 @@ impl Drawer<'_> {
         lengths.into_iter().find_map(|length| self.with(range, length, (4, cost)))
     }
 
-    /// For each tensor that has no such case among `long`, one in which an index of 16 bits does not reach all elements of its planes,
-    /// or of all planes together if that costs too much. Long sizes alone do not do that where a product of two sizes counts, and a
-    /// kernel may count the elements of each plane by themselves. They grow from `least`.
+    /// For each tensor that has no such case among `long`, one in which an index of 16 bits does not reach all elements of its planes.
+    /// If that costs too much, one with a sign does not reach those of its planes, and none those of all planes together. Long sizes
+    /// alone do not do that where a product of two sizes counts, and a kernel may count the elements of each plane by themselves. They
+    /// grow from `least`.
     pub fn large(&mut self, least: &Dims, long: &[Dims]) -> Vec<Dims> {
         let mut reached: BTreeSet<String> = BTreeSet::new();
         let mut found = Vec::new();
         for test in long.iter().filter_map(|free| self.test(free)) {
-            reached.extend(large_tensors(&test));
+            reached.extend(large_tensors(&test, REACH_OF_16_BITS));
         }
         let Some(test) = self.test(least) else { return found };
         for buffer in &test.buffers {
@@ -252,31 +265,40 @@ impl Drawer<'_> {
             if reached.contains(name) {
                 continue;
             }
-            let grown = [plane, elements].into_iter().find_map(|len| self.grown(least, name, len));
-            if let Some((free, test)) = grown {
-                reached.extend(large_tensors(&test));
+            let cases: [(Count, usize); 3] = [
+                (plane, REACH_OF_16_BITS),
+                (plane, REACH_OF_A_SHORT),
+                (elements, REACH_OF_16_BITS),
+            ];
+            for (nth, past) in cases.into_iter().enumerate() {
+                let Some((free, test)) = self.grown(least, name, past) else { continue };
+                reached.extend(large_tensors(&test, past.1));
                 found.push(free);
+                if nth == 0 {
+                    break;
+                }
             }
         }
         found
     }
 
-    /// The sizes, grown until the tensor `name` has a large `len`, each time in that size in which it costs least.
+    /// The sizes, grown until the tensor `name` has more than `reach` of what `count` counts, each time in that size in which it costs
+    /// least.
     fn grown(
         &mut self,
         least: &Dims,
         name: &str,
-        len: fn(&Tensor) -> usize,
+        (count, reach): (Count, usize),
     ) -> Option<(Dims, Test)> {
         let drawn = self.drawn;
         let mut free = least.clone();
         let len = |test: &Test| {
             let tensor = test.buffers.iter().find(|b| b.tensor.name == name);
-            tensor.map_or(0, |b| len(&b.tensor))
+            tensor.map_or(0, |b| count(&b.tensor))
         };
         let mut elements = len(&self.test(&free)?);
         loop {
-            let mut cheapest: Option<(u64, Dims, Test)> = None;
+            let mut cheapest: Option<(u64, &SizeRange, Dims, Test)> = None;
             for range in &drawn.ranges {
                 let mut grown = free.clone();
                 let size = (2 * free[&range.name] + self.below(2) as i64).max(2);
@@ -286,15 +308,27 @@ impl Drawer<'_> {
                 }
                 let Some(test) = self.test(&grown) else { continue };
                 let cost = cost(self.spec, &test);
-                let least = cheapest.as_ref().map_or(LONG_COST, |(least, ..)| *least);
+                let least = cheapest.as_ref().map_or(2 * LARGE_COST, |(least, ..)| *least);
                 if cost < least && len(&test) > elements {
-                    cheapest = Some((cost, grown, test));
+                    cheapest = Some((cost, range, grown, test));
                 }
             }
-            let (_, grown, test) = cheapest?;
+            let (_, range, mut grown, mut test) = cheapest?;
             elements = len(&test);
-            if elements > REACH_OF_16_BITS {
-                return self.is_cheap(&grown, LONG_COST).then_some((grown, test));
+            if elements > reach {
+                // Not much more than that, so that it costs no more either.
+                let (mut within, mut past) = (free[&range.name], grown[&range.name]);
+                while past - within > 1 {
+                    let size = within.midpoint(past);
+                    let mut fewer = grown.clone();
+                    fewer.insert(range.name.clone(), size);
+                    let allowed = drawn.allows(self.spec, &fewer);
+                    match self.test(&fewer).filter(|test| allowed && len(test) > reach) {
+                        Some(fewer_test) => (past, grown, test) = (size, fewer, fewer_test),
+                        None => within = size,
+                    }
+                }
+                return self.is_cheap(&grown, LARGE_COST).then_some((grown, test));
             }
             free = grown;
         }
@@ -309,6 +343,7 @@ impl Drawer<'_> {
         (least_at, cost): (usize, u64),
     ) -> Option<Dims> {
         let mut too_expensive = 0;
+        let most = if size == range.longest { MOST_EXPENSIVE_LONGEST } else { MOST_EXPENSIVE };
         for i in 0..TRIES {
             // With the others as small as they can be if that is asked for, or if a few random ones cost too much.
             let free = if i == least_at {
@@ -326,7 +361,7 @@ impl Drawer<'_> {
                 return Some(free);
             }
             too_expensive += 1;
-            if too_expensive == MOST_EXPENSIVE {
+            if too_expensive == most {
                 break;
             }
         }
@@ -385,6 +420,9 @@ impl Drawer<'_> {
     }
 }
 
+/// Counts elements of a tensor.
+type Count = fn(&Tensor) -> usize;
+
 /// How many elements a tensor has.
 fn elements(tensor: &Tensor) -> usize {
     tensor.len()
@@ -395,10 +433,10 @@ fn plane(tensor: &Tensor) -> usize {
     tensor.shape.iter().rev().take(2).product()
 }
 
-/// The tensors of which an index of 16 bits does not reach all elements of a plane.
-fn large_tensors(test: &Test) -> impl Iterator<Item = String> {
+/// The tensors with more than `reach` elements in a plane.
+fn large_tensors(test: &Test, reach: usize) -> impl Iterator<Item = String> {
     let tensors = test.buffers.iter().map(|b| &b.tensor);
-    tensors.filter(|tensor| plane(tensor) > REACH_OF_16_BITS).map(|tensor| tensor.name.clone())
+    tensors.filter(move |tensor| plane(tensor) > reach).map(|tensor| tensor.name.clone())
 }
 
 fn computations(test: &Test) -> u64 {

@@ -235,11 +235,7 @@ fn what_a_tile_keeps_is_infinite_in_a_finite_row() {
                 return false;
             }
             let case = build(&spec, plan, seed).unwrap().0;
-            let start = |name: &str| {
-                let tensor = case.tensors.iter().find(|t| t.tensor.name == name).unwrap();
-                tensor.start().unwrap().to_vec()
-            };
-            let (left, right) = (start("A"), start("B"));
+            let (left, right) = (start(&case, "A"), start(&case, "B"));
             let kept = terms - 16..terms / 16 * 16;
             let product = |row: usize, column: usize| -> f64 {
                 (0..terms).map(|at| left[row * terms + at] * right[at * columns + column]).sum()
@@ -289,10 +285,6 @@ dims = { N = [1, 70] }
         let cases: Vec<Case> =
             plans.iter().filter_map(|p| Some(build(&spec, p, seed)?.0)).collect();
         assert!(cases.len() > plans.len() / 2, "{seed}: {} of {}", cases.len(), plans.len());
-        let start = |case: &Case, name: &str| {
-            let tensor = case.tensors.iter().find(|t| t.tensor.name == name).unwrap();
-            tensor.start().unwrap().to_vec()
-        };
         let signed = |case: &&Case| start(case, "g").iter().any(|g| *g < 0.0);
         assert!(cases.iter().filter(signed).count() > 5, "{seed}");
         // sqrt(moment + 1e-8) would be 1e-4 where sqrt(moment) + 1e-8 is 1e-8.
@@ -302,4 +294,86 @@ dims = { N = [1, 70] }
         };
         assert!(cases.iter().any(tells), "{seed}");
     }
+}
+
+/// What a case starts with in the tensor `name`.
+fn start(case: &Case, name: &str) -> Vec<f64> {
+    let tensor = case.tensors.iter().find(|t| t.tensor.name == name).unwrap();
+    tensor.start().unwrap().to_vec()
+}
+
+/// A maximum may begin with a number that looks small enough.
+#[test]
+fn some_rows_lie_far_below_zero_where_a_maximum_is_taken() {
+    let spec = puzzle("05_softmax_ce.toml");
+    for seed in 0..10 {
+        let far = |plan: Plan| {
+            let Some((case, _)) = build(&spec, &plan, seed) else { return false };
+            plan.kernels.iter().any(|kernel| kernel == "softmax_forward")
+                && start(&case, "logits")
+                    .chunks(plan.free["num_classes"] as usize)
+                    .any(|row| row.iter().all(|&x| x < -1e8))
+        };
+        assert!(plans(&spec, seed).into_iter().any(far), "{seed}");
+    }
+}
+
+#[test]
+fn a_compensated_sum_of_infinities_may_be_nan() {
+    let spec = puzzle("02_matmul.toml");
+    let infinite = |plan: &Plan| plan.flavour == Flavour::Infinite;
+    let mut seen = 0;
+    for plan in plans(&spec, 0).iter().filter(|plan| infinite(plan)) {
+        let (case, _) = build(&spec, plan, 0).unwrap();
+        let product = case.tensors.iter().find(|t| t.tensor.name == "C").unwrap();
+        let Role::Output(expected) = &product.role else { panic!() };
+        for value in expected {
+            let may_be_nan = value.value.is_infinite() || value.value.is_nan();
+            assert_eq!(crate::case::is_within_bound(f64::NAN, value), may_be_nan);
+            seen += usize::from(value.value.is_infinite());
+        }
+    }
+    assert!(seen > 0);
+}
+
+#[test]
+fn sizes_reach_whole_blocks_past_1024() {
+    let spec = puzzle("01_vector_add.toml");
+    for seed in 0..20 {
+        let full = |plan: &Plan| plan.free["N"] > 1024 && plan.free["N"] % 256 == 0;
+        assert!(plans(&spec, seed).iter().any(full), "{seed}");
+    }
+}
+
+#[test]
+fn a_size_is_as_long_as_the_spec_allows_in_some_case() {
+    let spec = puzzle("23_maxpool2d_fwd.toml");
+    for seed in 0..10 {
+        let longest = |plan: &Plan| plan.free["pool_w"] == 20;
+        assert!(plans(&spec, seed).iter().any(longest), "{seed}");
+    }
+}
+
+#[test]
+fn kernels_run_on_other_data_before_some_cases() {
+    let spec = puzzle("11_sgd.toml");
+    let after = |plan: &Plan| plan.flavour == Flavour::AfterOthers;
+    let drawn: Vec<Plan> = plans(&spec, 3).into_iter().filter(after).collect();
+    assert_eq!(drawn.len(), AFTER_OTHERS);
+    for plan in drawn {
+        let (case, flavour) = build(&spec, &plan, 3).unwrap();
+        assert_eq!(flavour, Flavour::AfterOthers);
+        let (before, counted) = case.launches.split_at(plan.kernels.len());
+        assert_eq!(before.len(), counted.len());
+        let tensor = |launch: &crate::case::CaseLaunch| match launch.args[0] {
+            CaseArg::Tensor(at) => case.tensors[at].start().map(<[f64]>::to_vec),
+            _ => None,
+        };
+        for (before, counted) in before.iter().zip(counted) {
+            assert_eq!(before.kernel, counted.kernel);
+            assert_ne!(tensor(before), tensor(counted));
+        }
+    }
+    let host = puzzle("19_conv_gemm.toml");
+    assert!(!plans(&host, 3).iter().any(after));
 }

@@ -19,7 +19,8 @@ pub enum Flavour {
     Negative,
     /// Rows of different spread, and elements of different size.
     Spread,
-    /// Rows whose last elements are far above all others: a maximum that stops early is far too small.
+    /// Rows whose last elements are far above all others, and planes whose last rows are: a maximum that stops early is far too
+    /// small.
     LargestLast,
     /// Values that differ from 1 in their last bits.
     NearOne,
@@ -36,6 +37,8 @@ pub enum Flavour {
     Infinite,
     /// Values that are not finite, where a test of the spec says what becomes of them.
     Stated,
+    /// Small integers, after the same kernels ran on others: a kernel may keep something from one launch for the next.
+    AfterOthers,
 }
 
 impl Flavour {
@@ -65,7 +68,7 @@ impl Flavour {
     pub fn simpler(self) -> &'static [Self] {
         match self {
             Self::Integers => &[],
-            Self::Normal => &[Self::Integers],
+            Self::Normal | Self::AfterOthers => &[Self::Integers],
             _ => &[Self::Integers, Self::Normal],
         }
     }
@@ -104,7 +107,7 @@ pub(super) fn make(
     // Rows are along the last axis.
     let row = tensor.shape.last().copied().unwrap_or(1).max(1);
     let values: Vec<f64> = match flavour {
-        Flavour::Integers | Flavour::Normal => return None,
+        Flavour::Integers | Flavour::Normal | Flavour::AfterOthers => return None,
         Flavour::Ties => {
             let few = [0.0, -0.0, 1.0, -1.0, 1.0, 2.0];
             (0..len).map(|_| few[s.below(few.len() as u32) as usize]).collect()
@@ -123,6 +126,13 @@ pub(super) fn make(
                 offset + s.normal()
             };
             (0..len).map(&mut value).collect()
+        }
+        Flavour::Negative if allowed.compared && most > 70 => {
+            // In turn, so that two rows have both.
+            let far = [1e5, 3e9];
+            let first = s.below(2) as usize;
+            let value = |i: usize| -far[(first + i / row) % 2] * (0.1 + s.normal().abs());
+            (0..len).map(value).collect()
         }
         Flavour::Negative => {
             let far: &[f64] =
@@ -143,8 +153,13 @@ pub(super) fn make(
             (0..len).map(&mut value).collect()
         }
         Flavour::LargestLast => {
-            // exp of it is infinite.
-            let above = |i: usize| if i % row >= row - row.div_ceil(8) { 200.0 } else { 0.0 };
+            let is_last = |i: usize, of: usize| i >= of - of.div_ceil(8);
+            let rows = tensor.shape.iter().rev().nth(1).copied().unwrap_or(0);
+            let above = |i: usize| {
+                let last_row = rows > 1 && is_last(i / row % rows, rows);
+                // exp of it is infinite.
+                200.0 * f64::from(is_last(i % row, row)) + 400.0 * f64::from(last_row)
+            };
             (0..len).map(|i| above(i) + s.normal()).collect()
         }
         Flavour::NearOne => {
