@@ -73,6 +73,6 @@ pub fn slope(
     let (here, up, down) = (with(0.0)?, with(step)?, with(-step)?);
     let (rise, fall) = (up - here, here - down);
     let is_smooth = (rise - fall).abs() <= ALIKE * rise.abs() + NOISE * here.abs();
-    let moves = rise.abs() > NOISE * here.abs();
-    is_smooth.then(|| if moves { (up - down) / (2.0 * step) } else { 0.0 })
+    let changes = rise.abs() > NOISE * here.abs();
+    is_smooth.then(|| if changes { (up - down) / (2.0 * step) } else { 0.0 })
 }

@@ -44,21 +44,18 @@ fn each_byte_is_told_with_how_it_is_touched() {
     let mut touched =
         |options: &Options| launch(&module, kernel, &start, &mut memory, options).unwrap().touched;
     assert_eq!(touched(&Options::default()), [], "nobody asked");
-    let of = |buffer, touch, ranges: &[std::ops::Range<u64>]| TouchedBytes {
-        buffer,
-        touch,
-        ranges: ranges.to_vec(),
-    };
-    let even: Vec<_> = (0..99).map(|t| 2 * t..2 * t + 1).collect();
+    let of = |buffer, touch, ranges| TouchedBytes { buffer, touch, ranges };
+    let first = |bytes: u64| std::iter::once(0..bytes).collect();
+    let even = (0..99).map(|t| 2 * t..2 * t + 1).collect();
     let all = touched(&Options { touched: true, ..Options::default() });
     let flag = all.last().unwrap().buffer;
     assert_eq!(
         all,
         [
-            of(p, Touch::Read, &[0..396]),
-            of(counts, Touch::StrongWrite, &[0..16]),
-            of(q, Touch::Write, &even),
-            of(flag, Touch::StrongRead, &[0..4]),
+            of(p, Touch::Read, first(396)),
+            of(counts, Touch::StrongWrite, first(16)),
+            of(q, Touch::Write, even),
+            of(flag, Touch::StrongRead, first(4)),
         ]
     );
     assert_eq!(memory.variable_name(flag), Some("flag"));

@@ -11,6 +11,7 @@ pub(super) struct Permitted {
 
 /// What an input may hold beside ordinary numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each says one thing of the formula")]
 pub(super) struct Allowed {
     /// NaN: everything that depends on the element is NaN.
     pub nan: bool,

@@ -96,7 +96,9 @@ impl Slice {
                     }
                 }
                 Rule::Unknown(Some(all)) => {
-                    all.iter().for_each(|&source| slopes[source] = f64::NAN)
+                    for &source in all {
+                        slopes[source] = f64::NAN;
+                    }
                 }
             }
         }
