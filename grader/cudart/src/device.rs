@@ -122,6 +122,10 @@ operations! {
     CreateImageObject: fn create_image_object(object: ImageObjectDesc) -> u64;
     /// Destroys a texture or surface object; `texture` says which.
     DestroyImageObject: fn destroy_image_object(handle: u64, texture: bool) -> ();
+    /// Tells how the program orders its work, since the last call: nothing is done.
+    Order: fn order(steps: Vec<OrderStep>) -> ();
+    /// What copies and fills that the host has not waited for access in some memory, by the addresses of its starts.
+    Pending: fn pending(starts: Vec<u64>) -> Vec<AccessedRange>;
     /// Notes that a launch was refused before it reached the device.
     NotStarted: fn not_started<'a>(kernel: &'a str) -> ();
     /// Sets a limit of what kernels use.
@@ -179,6 +183,88 @@ pub struct Launch {
     pub cluster: Option<[u32; 3]>,
     /// The bytes of each parameter.
     pub params: Vec<Vec<u8>>,
+    /// The stream that it is in, by its handle; 0 is the legacy default stream.
+    pub stream: u64,
+}
+
+/// One thing that a program does to order its work on the device, or work that it does beside launches. Streams and events
+/// are named by their handles; stream 0 is the legacy default stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OrderStep {
+    /// A stream begins to exist.
+    Create {
+        /// Its handle.
+        stream: u64,
+        /// How it stands to the default stream.
+        kind: StreamKind,
+    },
+    /// A stream gets no more work, or an event is not used any more.
+    Destroy {
+        /// Its handle.
+        handle: u64,
+    },
+    /// An event is recorded.
+    Record {
+        /// The event.
+        event: u64,
+        /// The stream whose work so far it captures.
+        stream: u64,
+    },
+    /// A stream waits for an event.
+    Wait {
+        /// The stream.
+        stream: u64,
+        /// The event.
+        event: u64,
+    },
+    /// The host waits.
+    Synchronise(Awaited),
+    /// A copy or a fill is issued.
+    Work {
+        /// The stream that it is in.
+        stream: u64,
+        /// The function of the runtime that issues it.
+        call: String,
+        /// The memory of the device, or that both sides have, that it accesses.
+        accesses: Vec<AccessedRange>,
+    },
+    /// The host accesses memory that both sides have.
+    Host(AccessedRange),
+}
+
+/// What the host waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Awaited {
+    /// All work.
+    Device,
+    /// The work of a stream.
+    Stream(u64),
+    /// What an event captured.
+    Event(u64),
+}
+
+/// How a stream stands to the legacy default stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StreamKind {
+    /// The two wait for each other.
+    Blocking,
+    /// As a blocking one, the default stream of a host thread.
+    PerThread,
+    /// They do not (`cudaStreamNonBlocking`).
+    NonBlocking,
+    /// Nor do they for a part of a graph, which is no stream of the program's.
+    Branch,
+}
+
+/// Bytes that something accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccessedRange {
+    /// The address of the first one.
+    pub address: u64,
+    /// How many.
+    pub bytes: u64,
+    /// Whether they are written.
+    pub writes: bool,
 }
 
 /// The outcome of a launch.

@@ -16,6 +16,7 @@
 //! - [`device`] is the table of a device's operations: each one is a function of the trait and a request over the
 //!   socket.
 //! - [`images`] has what programs and devices say of arrays, textures and surfaces.
+//! - [`order`] follows what happens before what in the program's streams, and finds work that nothing orders.
 //! - [`frame`] sends requests and answers over the socket.
 //! - [`fatbin`] extracts the PTX that nvcc embeds, compressed or not.
 //! - [`error`] has the error codes, names and texts of CUDA.
@@ -23,7 +24,14 @@
 //! # Differences from a GPU
 //!
 //! - Work is done immediately, in the order in which it is issued: a legal order of streams, but the only one that
-//!   occurs.
+//!   occurs. [`order`] follows the rules of streams and events, so work that nothing orders is reported all the same.
+//!   Followed are programs that create streams, but not memory from `malloc` in kernels, nor the host's use of
+//!   managed memory, nor what several host threads agree on among themselves: the calls of all count as one sequence.
+//! - `cudaMemcpy` from pageable memory counts as done when it returns, and `cudaMemcpyAsync` to pageable memory too, though CUDA
+//!   promises neither ("API synchronization behavior").
+//! - `cudaStreamQuery` and `cudaEventQuery` always find work done, and so count as waits.
+//! - Graphs have no conditional nodes, no memory nodes and no external semaphores.
+//! - Memory that goes back to a pool goes back to the device.
 //! - Event times are simulated. After the first one that a program reads, a note appears on standard error.
 //! - Managed and pinned host memory is copied to the device before each launch and back after it.
 //! - An unsupported function returns `cudaErrorNotSupported` and prints its name on standard error.
@@ -36,6 +44,7 @@ pub mod fatbin;
 pub mod frame;
 pub mod images;
 mod names;
+pub mod order;
 pub mod server;
 pub mod vm;
 

@@ -6,18 +6,20 @@ mod profile;
 pub use profile::KernelProfile;
 
 use crate::device::{
-    Answer, Code, Device, ErrorText, KernelInfo, Launch, Launched, Limit, MemoryInfo, Properties,
-    Symbol,
+    AccessedRange, Answer, Code, Device, ErrorText, KernelInfo, Launch, Launched, Limit,
+    MemoryInfo, OrderStep, Properties, Symbol,
 };
 use crate::error::CudaError;
 use crate::fatbin;
 use crate::frame::Bytes;
 use crate::images::{ArrayShape, ImageObjectDesc, Region};
+use crate::order::{Call, StreamOrder, StreamRace};
 use images::Arrays;
 use profile::Profiles;
 use ptxvm::finding::{Check, Fault};
 use ptxvm::{
     Access, BufferId, Finding, HostFault, Init, Kernel, LaunchError, Memory, Module, Options,
+    Touch, TouchedBytes,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -80,6 +82,7 @@ pub struct VmDevice {
     /// What was freed: bytes, and how many kernels had been launched before.
     freed: BTreeMap<BufferId, (usize, usize)>,
     findings: Vec<LaunchFinding>,
+    order: StreamOrder,
     /// Why the last launch was refused, if it was.
     refused: Option<LaunchError>,
 }
@@ -151,7 +154,8 @@ impl VmDevice {
         let kernel = module.kernel(&launch.kernel).ok_or(CudaError::INVALID_DEVICE_FUNCTION)?;
         let Launch { grid, block, shared, cooperative, cluster, params, .. } = launch;
         let start = ptxvm::Launch { grid, block, dynamic_shared: shared, params };
-        let options = Options { cooperative, cluster, ..self.options.clone() };
+        let touched = self.order.matters();
+        let options = Options { cooperative, cluster, touched, ..self.options.clone() };
         Ok(run(&module, kernel, &start, &mut self.memory, &options))
     }
 
@@ -163,6 +167,31 @@ impl VmDevice {
     /// The findings of all launches, in their order.
     pub fn launch_findings(&self) -> &[LaunchFinding] {
         &self.findings
+    }
+
+    /// Follows launches from the first one on, since the program will have more than one stream. Else they are followed once there is
+    /// one.
+    pub fn expect_streams(&mut self) {
+        self.order.expect_streams();
+    }
+
+    /// The work of the program that nothing orders, though it accesses the same memory.
+    pub fn races(&self) -> &[StreamRace] {
+        self.order.races()
+    }
+
+    /// The bytes that a range accesses, in terms of buffers; `None` if it lies in none.
+    fn accessed(&self, range: &AccessedRange) -> Option<TouchedBytes> {
+        let AccessedRange { address, bytes, writes } = *range;
+        self.check(address, bytes).ok()?;
+        let (buffer, offset) = self.memory.locate(address)?;
+        let start = u64::try_from(offset).ok()?;
+        let touch = if writes { Touch::Write } else { Touch::Read };
+        Some(TouchedBytes {
+            buffer,
+            touch,
+            ranges: std::iter::once(start..start + bytes).collect(),
+        })
     }
 
     /// The device's memory, from which to read names of buffers and results.
@@ -434,6 +463,8 @@ impl Device for VmDevice {
         }
         self.clock +=
             LAUNCH_NANOSECONDS + outcome.lane_instructions / LANE_INSTRUCTIONS_PER_NANOSECOND;
+        let call = Call::Kernel(launch.kernel.clone());
+        self.order.issue(launch.stream, call, &outcome.touched, |id| self.memory.size(id));
         let fault = outcome.findings.iter().find_map(|finding| finding.kind.fault()).map(error_of);
         let complete = !outcome.findings.iter().any(|finding| finding.kind.ends_launch());
         let room = MAX_FINDINGS.saturating_sub(self.findings.len());
@@ -476,6 +507,47 @@ impl Device for VmDevice {
     fn destroy_image_object(&mut self, handle: u64, _texture: bool) -> Answer<()> {
         self.memory.destroy_image_object(handle);
         Ok(())
+    }
+
+    fn order(&mut self, steps: Vec<OrderStep>) -> Answer<()> {
+        for step in steps {
+            match step {
+                OrderStep::Create { stream, kind } => self.order.create(stream, kind),
+                OrderStep::Destroy { handle } => self.order.destroy(handle),
+                OrderStep::Record { event, stream } => self.order.record(event, stream),
+                OrderStep::Wait { stream, event } => self.order.wait(stream, event),
+                OrderStep::Synchronise(awaited) => self.order.synchronise(awaited),
+                OrderStep::Work { stream, call, accesses } => {
+                    let accessed: Vec<TouchedBytes> =
+                        accesses.iter().filter_map(|range| self.accessed(range)).collect();
+                    let call = Call::Function(call);
+                    self.order.issue(stream, call, &accessed, |id| self.memory.size(id));
+                }
+                OrderStep::Host(range) => {
+                    if let Some(mut accessed) = self.accessed(&range) {
+                        // It may be a flag that a kernel sets as well: then the host's access is a strong one too.
+                        accessed.touch =
+                            if range.writes { Touch::StrongWrite } else { Touch::StrongRead };
+                        let size = self.memory.size(accessed.buffer);
+                        self.order.host_access(&accessed, size);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pending(&mut self, starts: Vec<u64>) -> Answer<Vec<AccessedRange>> {
+        let mut all = Vec::new();
+        for start in starts {
+            let (buffer, _) = self.memory.locate(start).ok_or(CudaError::INVALID_VALUE)?;
+            all.extend(self.order.pending(buffer).map(|(touch, bytes)| AccessedRange {
+                address: start + bytes.start,
+                bytes: bytes.end - bytes.start,
+                writes: touch.writes(),
+            }));
+        }
+        Ok(all)
     }
 
     fn not_started(&mut self, kernel: &str) -> Answer<()> {

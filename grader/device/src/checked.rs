@@ -121,6 +121,11 @@ impl<'a> Placed<'a> {
         self.addresses.get(tensor).copied().flatten().unwrap_or(0)
     }
 
+    /// How many of them lie in the device's memory.
+    pub fn count(&self) -> usize {
+        self.addresses.iter().flatten().count()
+    }
+
     /// The index of the tensor that starts at an address.
     pub fn index(&self, start: u64) -> Option<usize> {
         self.addresses.iter().position(|&address| address == Some(start))

@@ -177,5 +177,7 @@ pub fn prepare(
         cooperative: options.cooperative,
         cluster: None,
         params: args.iter().enumerate().map(bytes).collect(),
+        // A case has one order of its launches.
+        stream: 0,
     })
 }

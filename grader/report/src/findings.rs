@@ -7,6 +7,7 @@ mod gpu;
 mod host;
 mod refusal;
 mod results;
+mod streams;
 
 use super::number::count;
 use super::style::Style;
@@ -87,6 +88,7 @@ fn words(finding: &Finding, source: &str) -> Words {
             kind.words(&finding.site())
         }
         Problem::Host(fault) => host::words(fault),
+        Problem::StreamRace(race) => streams::race(race),
         Problem::Refused(refusal) => refusal::words(*refusal, &finding.kernel),
         Problem::GuardOverwritten { place } => gpu::guard_overwritten(place),
         Problem::InputChanged { place } => gpu::input_changed(place),

@@ -100,6 +100,46 @@ fn findings_are_shown_with_their_line_and_fail_the_check() {
     assert!(stderr.contains("1 allocation of device memory never freed, 256 bytes"), "{stderr}");
 }
 
+/// A program whose argument says what of its order it leaves out.
+#[test]
+fn work_that_nothing_orders_is_told_with_both_sides() {
+    let told = |without: &str| {
+        let out = run(&["--check", "two_streams.cu", "--", without]);
+        (out.status.code(), text(&out.stderr))
+    };
+    let right = told("nothing");
+    assert_eq!(right.0, Some(0), "{}", right.1);
+    for (without, title) in [
+        (
+            "wait for the values",
+            "nothing orders `fill` in stream 1, which writes allocation 1 (4096 bytes)[0], and `add` in stream 2, which reads it",
+        ),
+        (
+            "wait for the sum",
+            "nothing orders `add` in stream 2, which reads allocation 1 (4096 bytes)[0], and `fill` in stream 1, which writes it",
+        ),
+        (
+            "wait on the host",
+            "nothing orders `cudaMemcpyAsync` in stream 2, which writes allocation 3 (4096 bytes)[0], and the host's own code, which reads it",
+        ),
+        (
+            "wait for the copy",
+            "nothing orders `cudaMemcpyAsync` in stream 2, which reads allocation 3 (4096 bytes)[7], and the host's own code, which writes it",
+        ),
+        (
+            "halves",
+            "nothing orders `add` in stream 2, which reads allocation 1 (4096 bytes)[512], and `cudaMemsetAsync` in stream 1, which writes it",
+        ),
+    ] {
+        let (code, stderr) = told(without);
+        assert_eq!(code, Some(1), "{without}: {stderr}");
+        // Without the first event, the fill behind the loop is not ordered either.
+        let races = if without == "wait for the values" { 2 } else { 1 };
+        assert_eq!(stderr.matches("nothing orders").count(), races, "{without}: {stderr}");
+        assert!(stderr.contains(title), "{without}: {stderr}");
+    }
+}
+
 /// One program, whose argument says what goes wrong.
 #[test]
 fn a_mistake_is_told_by_its_cause() {

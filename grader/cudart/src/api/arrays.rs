@@ -2,9 +2,10 @@
 
 use super::c::{Kind, put};
 use super::memory::{self, DEVICE_TO_DEVICE};
+use super::streams::meant;
 use super::table::table;
 use crate::client::{ArrayRecord, Client, MAX_PIECE, Place, enter};
-use crate::device::{Answer, Device};
+use crate::device::{Answer, Awaited, Device};
 use crate::error::CudaError;
 use crate::frame::Bytes;
 use crate::images::{ArrayShape, ChannelFormat, Region};
@@ -192,7 +193,7 @@ fn free_array(array: u64) -> u32 {
         if array == 0 {
             return Ok(());
         }
-        client.synchronise()?;
+        client.synchronise(Awaited::Stream(0))?;
         record(client, array)?;
         client.free_array(array)?;
         let others =
@@ -271,7 +272,7 @@ unsafe fn fill(client: &mut Client, to: PitchedPtr, value: c_int, extent: Extent
             let row = slice.wrapping_mul(to.height as u64).wrapping_add(row);
             let address = to.address.wrapping_add(row.wrapping_mul(to.pitch as u64));
             // SAFETY: the same contract.
-            unsafe { memory::fill(client, address, value, extent.x)? };
+            unsafe { memory::fill_bytes(client, address, value as u8, extent.x)? };
         }
     }
     Ok(())
@@ -292,7 +293,8 @@ unsafe extern "C" fn cudaMemset3DAsync(
 ) -> u32 {
     enter(|client| {
         // SAFETY: the same contract; what a graph fills stays until its last launch.
-        client.issue(stream, move |client| unsafe { fill(client, to, value, extent) })
+        let stream = meant(client, stream)?;
+        client.issue_fill(stream, move |client, _| unsafe { fill(client, to, value, extent) })
     })
 }
 
@@ -461,7 +463,7 @@ unsafe fn parameters(of: *const Copy3D) -> Answer<Copy3D> {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaMemcpy3D(of: *const Copy3D) -> u32 {
     enter(|client| {
-        client.synchronise()?;
+        client.synchronise(Awaited::Stream(0))?;
         // SAFETY: the same contract.
         unsafe { parameters(of)?.run(client) }
     })
@@ -472,7 +474,8 @@ unsafe extern "C" fn cudaMemcpy3DAsync(of: *const Copy3D, stream: u64) -> u32 {
     enter(|client| {
         // SAFETY: the same contract; what a graph copies stays until its last launch.
         let copy = unsafe { parameters(of)? };
-        client.issue(stream, move |client| unsafe { copy.run(client) })
+        let stream = meant(client, stream)?;
+        client.issue_copy(stream, move |client, _| unsafe { copy.run(client) })
     })
 }
 
@@ -493,11 +496,12 @@ impl Rows {
         let extent = [self.width as u64, self.height as u64, 1];
         enter(|client| {
             let Some(stream) = stream else {
-                client.synchronise()?;
+                client.synchronise(Awaited::Stream(0))?;
                 // SAFETY: the same contract.
                 return unsafe { copy(client, self.to, self.from, extent, self.kind) };
             };
-            client.issue(stream, move |client| {
+            let stream = meant(client, stream)?;
+            client.issue_copy(stream, move |client, _| {
                 // SAFETY: the same contract; what a graph copies stays until its last launch.
                 unsafe { copy(client, self.to, self.from, extent, self.kind) }
             })
@@ -650,7 +654,7 @@ unsafe extern "C" fn cudaMemcpyToArray(
     kind: Kind,
 ) -> u32 {
     enter(|client| {
-        client.synchronise()?;
+        client.synchronise(Awaited::Stream(0))?;
         // SAFETY: the same contract.
         unsafe { copy_flat(client, (array, x, y), from, bytes, (kind, true)) }
     })
@@ -667,7 +671,8 @@ unsafe extern "C" fn cudaMemcpyToArrayAsync(
     stream: u64,
 ) -> u32 {
     enter(|client| {
-        client.issue(stream, move |client| {
+        let stream = meant(client, stream)?;
+        client.issue_copy(stream, move |client, _| {
             // SAFETY: the same contract; what a graph copies stays until its last launch.
             unsafe { copy_flat(client, (array, x, y), from, bytes, (kind, true)) }
         })
@@ -684,7 +689,7 @@ unsafe extern "C" fn cudaMemcpyFromArray(
     kind: Kind,
 ) -> u32 {
     enter(|client| {
-        client.synchronise()?;
+        client.synchronise(Awaited::Stream(0))?;
         // SAFETY: the same contract.
         unsafe { copy_flat(client, (array, x, y), to, bytes, (kind, false)) }
     })
@@ -701,7 +706,8 @@ unsafe extern "C" fn cudaMemcpyFromArrayAsync(
     stream: u64,
 ) -> u32 {
     enter(|client| {
-        client.issue(stream, move |client| {
+        let stream = meant(client, stream)?;
+        client.issue_copy(stream, move |client, _| {
             // SAFETY: the same contract; what a graph copies stays until its last launch.
             unsafe { copy_flat(client, (array, x, y), to, bytes, (kind, false)) }
         })
@@ -720,7 +726,7 @@ extern "C" fn cudaMemcpyArrayToArray(
     kind: Kind,
 ) -> u32 {
     enter(|client| {
-        client.synchronise()?;
+        client.synchronise(Awaited::Stream(0))?;
         if kind != DEVICE_TO_DEVICE && kind != memory::DEFAULT {
             return Err(CudaError::INVALID_MEMCPY_DIRECTION);
         }

@@ -28,6 +28,18 @@ pub unsafe fn put<T>(to: *mut T, value: T) -> Result<(), CudaError> {
     Ok(())
 }
 
+/// The values of an array of the program; none for null.
+///
+/// # Safety
+/// `from` is null, or points to so many values.
+pub unsafe fn values(from: *const u64, count: usize) -> Vec<u64> {
+    if from.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: see above.
+    unsafe { std::slice::from_raw_parts(from, count) }.to_vec()
+}
+
 /// The text of a C string.
 ///
 /// # Safety

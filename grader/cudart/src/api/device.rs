@@ -1,20 +1,23 @@
 //! Functions about the device: its choice, its properties, waiting for it.
 
-use super::c::put;
+use super::c::{put, string};
 use super::table::table;
 use crate::client::{enter, revive};
-use crate::device::{Device, Limit, Properties};
+use crate::device::{Awaited, Device, Limit, Properties};
 use crate::error::CudaError;
 use hardware::{
     CONSTANT_MEMORY, MAX_BLOCK, MAX_GRID, MAX_THREADS, Multiprocessor, REGISTERS,
     SHARED_WITHOUT_OPT_IN, WARP_SIZE,
 };
-use std::ffi::{c_int, c_uint};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 table![
     cudaGetDeviceCount,
     cudaGetDevice,
     cudaSetDevice,
+    cudaChooseDevice,
+    cudaDeviceGetPCIBusId,
+    cudaDeviceGetByPCIBusId,
     cudaInitDevice,
     cudaSetDeviceFlags,
     cudaGetDeviceFlags,
@@ -65,6 +68,43 @@ extern "C" fn cudaSetDevice(device: c_int) -> u32 {
     enter(|_| only(device))
 }
 
+/// The one device is the best, whatever properties are asked for.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaChooseDevice(to: *mut c_int, _properties: *const c_void) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { give(to, 0) }
+}
+
+/// Where the device is on the bus: domain, bus, device and function.
+const BUS_ID: &CStr = c"0000:00:00.0";
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaDeviceGetPCIBusId(to: *mut c_char, length: c_int, device: c_int) -> u32 {
+    enter(|_| {
+        only(device)?;
+        let id = BUS_ID.to_bytes_with_nul();
+        if to.is_null() || usize::try_from(length).is_ok_and(|length| length < id.len()) {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        // SAFETY: not null; the program says that there is room for so many bytes.
+        unsafe { std::ptr::copy_nonoverlapping(id.as_ptr(), to.cast(), id.len()) };
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaDeviceGetByPCIBusId(to: *mut c_int, id: *const c_char) -> u32 {
+    enter(|_| {
+        // SAFETY: the program passes a C string, or null.
+        let id = unsafe { string(id) };
+        if BUS_ID.to_str() != Ok(id.as_str()) {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        // SAFETY: null is refused; else the program says it is an int.
+        unsafe { put(to, 0) }
+    })
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn cudaInitDevice(device: c_int, _flags: c_uint, _mask: c_uint) -> u32 {
     enter(|_| only(device))
@@ -85,7 +125,7 @@ unsafe extern "C" fn cudaGetDeviceFlags(to: *mut c_uint) -> u32 {
 extern "C" fn cudaDeviceSynchronize() -> u32 {
     enter(|client| {
         client.graphs.check_device()?;
-        client.synchronise()
+        client.synchronise(Awaited::Device)
     })
 }
 

@@ -1,19 +1,21 @@
 //! Launches, and functions about kernels.
 
 use super::c::{Dim3, put};
+use super::streams::meant;
 use super::table::table;
-use crate::client::{Client, complain, enter, registry};
+use crate::client::{Client, Work, complain, enter, registry};
 use crate::device::{Device, KernelInfo, Launch};
 use crate::error::CudaError;
 use crate::names::source_name;
 use hardware::{MAX_BLOCK, MAX_GRID, MAX_THREADS, Multiprocessor, SHARED_WITHOUT_OPT_IN};
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 
 table![
     cudaLaunchKernel,
     __cudaLaunchKernel,
     cudaLaunchCooperativeKernel,
     cudaLaunchKernelExC,
+    cudaFuncGetName,
     cudaFuncSetAttribute,
     cudaFuncGetAttributes,
     cudaFuncSetCacheConfig,
@@ -58,98 +60,98 @@ fn what_can_start() -> String {
     )
 }
 
+/// What a launch is asked for.
+pub(super) struct Asked {
+    /// The kernel, by the address of its host function.
+    pub host: *const c_void,
+    pub grid: Dim3,
+    pub block: Dim3,
+    pub args: *const *const c_void,
+    pub shared: usize,
+    pub cooperative: bool,
+    /// Blocks of a cluster in x, y and z, if the launch says so.
+    pub cluster: Option<[u32; 3]>,
+}
+
+/// Checks a launch, and takes its arguments.
+///
 /// # Safety
 /// `args` points to as many pointers as the kernel has parameters, each to a value of the parameter's size.
-unsafe fn launch(
-    host: *const c_void,
-    grid: Dim3,
-    block: Dim3,
-    args: *const *const c_void,
-    shared: usize,
-    (stream, cooperative): (u64, bool),
-    cluster: Option<[u32; 3]>,
-) -> u32 {
-    enter(|client| {
-        let kernel = find(client, host)?;
-        if let Some(cluster) = cluster {
-            let grid = [grid.x, grid.y, grid.z];
-            let most = if kernel.large_clusters { MOST_BLOCKS } else { PORTABLE_BLOCKS };
-            let blocks = cluster.iter().fold(1u64, |all, &size| all.saturating_mul(size.into()));
-            let divides = (0..3).all(|axis| grid[axis].checked_rem(cluster[axis]) == Some(0));
-            if blocks > most || !divides {
-                client.not_started(&kernel.name)?;
-                return Err(CudaError::INVALID_CLUSTER_SIZE);
-            }
-        }
-        if let Some(refusal) = &kernel.info.refusal {
-            let name = source_name(&kernel.name);
-            complain(&format!("{name} cannot run on the virtual device: {refusal}"));
-            return Err(CudaError::NOT_SUPPORTED);
-        }
-        if !hardware::can_launch([grid.x, grid.y, grid.z], [block.x, block.y, block.z]) {
-            // "invalid argument" alone would not say which one.
-            complain(&format!(
-                "a launch of {} x {} x {} blocks of {} x {} x {} threads cannot start: {}",
-                grid.x,
-                grid.y,
-                grid.z,
-                block.x,
-                block.y,
-                block.z,
-                what_can_start()
-            ));
+pub(super) unsafe fn prepare(client: &mut Client, asked: &Asked) -> Result<Launch, CudaError> {
+    let &Asked { host, grid, block, args, shared, cooperative, cluster } = asked;
+    let kernel = find(client, host)?;
+    if let Some(cluster) = cluster {
+        let grid = [grid.x, grid.y, grid.z];
+        let most = if kernel.large_clusters { MOST_BLOCKS } else { PORTABLE_BLOCKS };
+        let blocks = cluster.iter().fold(1u64, |all, &size| all.saturating_mul(size.into()));
+        let divides = (0..3).all(|axis| grid[axis].checked_rem(cluster[axis]) == Some(0));
+        if blocks > most || !divides {
             client.not_started(&kernel.name)?;
-            return Err(CudaError::INVALID_VALUE);
+            return Err(CudaError::INVALID_CLUSTER_SIZE);
         }
-        let shared = shared as u64;
-        let own = u64::from(kernel.info.shared);
-        let allowed = u64::from(SHARED_WITHOUT_OPT_IN).max(own + u64::from(kernel.opted_in));
-        if own.saturating_add(shared) > allowed {
-            client.not_started(&kernel.name)?;
-            let too_large = CudaError::COOPERATIVE_LAUNCH_TOO_LARGE;
-            return Err(if cooperative { too_large } else { CudaError::INVALID_VALUE });
-        }
-        if client.has_failed() {
-            return Ok(());
-        }
-        let mut params = Vec::new();
-        for (index, &size) in kernel.info.params.iter().enumerate() {
-            // SAFETY: nvcc's code passes a pointer to each argument; see above.
-            let value = unsafe {
-                let at = *args.add(index);
-                std::slice::from_raw_parts(at.cast::<u8>(), size as usize)
-            };
-            params.push(value.to_vec());
-        }
-        let launch = Launch {
-            module: kernel.module,
-            kernel: kernel.name,
-            grid: [grid.x, grid.y, grid.z],
-            block: [block.x, block.y, block.z],
-            shared: shared as u32,
-            cooperative,
-            cluster,
-            params,
+    }
+    if let Some(refusal) = &kernel.info.refusal {
+        let name = source_name(&kernel.name);
+        complain(&format!("{name} cannot run on the virtual device: {refusal}"));
+        return Err(CudaError::NOT_SUPPORTED);
+    }
+    if !hardware::can_launch([grid.x, grid.y, grid.z], [block.x, block.y, block.z]) {
+        // "invalid argument" alone would not say which one.
+        complain(&format!(
+            "a launch of {} x {} x {} blocks of {} x {} x {} threads cannot start: {}",
+            grid.x,
+            grid.y,
+            grid.z,
+            block.x,
+            block.y,
+            block.z,
+            what_can_start()
+        ));
+        client.not_started(&kernel.name)?;
+        return Err(CudaError::INVALID_VALUE);
+    }
+    let shared = shared as u64;
+    let own = u64::from(kernel.info.shared);
+    let allowed = u64::from(SHARED_WITHOUT_OPT_IN).max(own + u64::from(kernel.opted_in));
+    if own.saturating_add(shared) > allowed {
+        client.not_started(&kernel.name)?;
+        let too_large = CudaError::COOPERATIVE_LAUNCH_TOO_LARGE;
+        return Err(if cooperative { too_large } else { CudaError::INVALID_VALUE });
+    }
+    let mut params = Vec::new();
+    for (index, &size) in kernel.info.params.iter().enumerate() {
+        // SAFETY: nvcc's code passes a pointer to each argument; see above.
+        let value = unsafe {
+            let at = *args.add(index);
+            std::slice::from_raw_parts(at.cast::<u8>(), size as usize)
         };
-        client.issue(stream, move |client| start(client, launch.clone()))
+        params.push(value.to_vec());
+    }
+    Ok(Launch {
+        module: kernel.module,
+        kernel: kernel.name,
+        grid: [grid.x, grid.y, grid.z],
+        block: [block.x, block.y, block.z],
+        shared: shared as u32,
+        cooperative,
+        cluster,
+        params,
+        stream: 0,
     })
 }
 
-/// Starts a launch whose arguments have been checked.
-fn start(client: &mut Client, launch: Launch) -> Result<(), CudaError> {
-    if client.has_failed() {
-        return Ok(());
-    }
-    client.send_managed()?;
-    let launched = Device::launch(client, launch)?;
-    client.clock = launched.clock;
-    client.print_later(launched.printed.as_bytes());
-    match launched.fault {
-        // A GPU reports it at the next call that waits for it, and at every call after that.
-        Some(fault) => client.fail_later(fault),
-        None => client.fetch_managed()?,
-    }
-    Ok(())
+/// # Safety
+/// As for `prepare`.
+unsafe fn launch(asked: &Asked, stream: u64) -> u32 {
+    enter(|client| {
+        let stream = meant(client, stream)?;
+        // SAFETY: the same contract.
+        let launch = unsafe { prepare(client, asked)? };
+        if client.has_failed() {
+            return Ok(());
+        }
+        client.issue(stream, Work::Kernel { host: asked.host as usize, launch })
+    })
 }
 
 /// Entry points that take a launch apart. `cooperative`: the blocks may wait for each other.
@@ -164,8 +166,10 @@ macro_rules! launches {
             shared: usize,
             stream: u64,
         ) -> u32 {
+            let (cooperative, cluster) = ($cooperative, None);
+            let asked = Asked { host, grid, block, args, shared, cooperative, cluster };
             // SAFETY: as for `launch`. What `__cudaGetKernel` gives is the address of the kernel's host side too.
-            unsafe { launch(host, grid, block, args, shared, (stream, $cooperative), None) }
+            unsafe { launch(&asked, stream) }
         }
     )*};
 }
@@ -228,8 +232,21 @@ unsafe extern "C" fn cudaLaunchKernelExC(
                 _ => {}
             }
         }
-        launch(host, grid, block, args, shared, (stream, cooperative), cluster)
+        launch(&Asked { host, grid, block, args, shared, cooperative, cluster }, stream)
     }
+}
+
+/// The kernel's name in the PTX, as C++ encodes it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaFuncGetName(to: *mut *const c_char, host: *const c_void) -> u32 {
+    enter(|client| {
+        let name = find(client, host)?.name;
+        let name = CString::new(name).map_err(|_| CudaError::INVALID_VALUE)?;
+        // The program keeps the pointer.
+        let name = client.names.entry(host as usize).or_insert(name).as_ptr();
+        // SAFETY: null is refused; else the program says it is a pointer to a string.
+        unsafe { put(to, name) }
+    })
 }
 
 const MAX_DYNAMIC_SHARED_SIZE: c_int = 8;

@@ -1,9 +1,10 @@
 //! Device memory, and memory that host and device share; copies and fills.
 
 use super::c::{Kind, put};
+use super::streams::meant;
 use super::table::table;
-use crate::client::{Client, MAX_PIECE, PagesKind, Place, enter};
-use crate::device::{Answer, Device, MemoryInfo, Request};
+use crate::client::{Client, MAX_PIECE, PER_THREAD, PagesKind, Place, enter};
+use crate::device::{AccessedRange, Answer, Awaited, Device, MemoryInfo, OrderStep, Request};
 use crate::error::CudaError;
 use crate::frame::Bytes;
 use std::ffi::{c_int, c_uint, c_void};
@@ -11,8 +12,6 @@ use std::ffi::{c_int, c_uint, c_void};
 table![
     cudaMalloc,
     cudaFree,
-    cudaMallocAsync,
-    cudaFreeAsync,
     cudaMallocPitch,
     cudaMallocManaged,
     cudaMallocHost,
@@ -23,12 +22,18 @@ table![
     cudaHostRegister,
     cudaHostUnregister,
     cudaMemcpy,
+    cudaMemcpy_ptds,
     cudaMemcpyAsync,
+    cudaMemcpyPeer,
+    cudaMemcpyPeerAsync,
     cudaMemcpy2D,
+    cudaMemcpy2D_ptds,
     cudaMemcpy2DAsync,
     cudaMemset,
+    cudaMemset_ptds,
     cudaMemsetAsync,
     cudaMemset2D,
+    cudaMemset2D_ptds,
     cudaMemset2DAsync,
     cudaMemGetInfo,
     cudaPointerGetAttributes,
@@ -52,7 +57,7 @@ impl Client {
     }
 }
 
-fn alloc(client: &mut Client, bytes: u64) -> Result<u64, CudaError> {
+pub(super) fn alloc(client: &mut Client, bytes: u64) -> Result<u64, CudaError> {
     if bytes == 0 {
         return Ok(0);
     }
@@ -61,7 +66,7 @@ fn alloc(client: &mut Client, bytes: u64) -> Result<u64, CudaError> {
     Ok(address)
 }
 
-fn free(client: &mut Client, address: u64) -> Result<(), CudaError> {
+pub(super) fn free(client: &mut Client, address: u64) -> Result<(), CudaError> {
     if address == 0 {
         return Ok(());
     }
@@ -69,6 +74,7 @@ fn free(client: &mut Client, address: u64) -> Result<(), CudaError> {
         // The device knows which of them are variables, and does not free those.
         Device::free(client, address)?;
         client.allocations.remove(&address);
+        client.freed(address);
         return Ok(());
     }
     client.free_managed(address, PagesKind::Managed)
@@ -90,20 +96,13 @@ unsafe extern "C" fn cudaMalloc(to: *mut u64, bytes: usize) -> u32 {
 #[unsafe(no_mangle)]
 extern "C" fn cudaFree(address: u64) -> u32 {
     enter(|client| {
-        client.synchronise()?;
+        // "If devPtr is 0, no operation is performed" (CUDA Runtime API, "cudaFree").
+        if address == 0 {
+            return client.wait();
+        }
+        client.synchronise(Awaited::Device)?;
         free(client, address)
     })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMallocAsync(to: *mut u64, bytes: usize, _stream: u64) -> u32 {
-    // SAFETY: the same contract.
-    unsafe { cudaMalloc(to, bytes) }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cudaFreeAsync(address: u64, _stream: u64) -> u32 {
-    enter(|client| free(client, address))
 }
 
 #[unsafe(no_mangle)]
@@ -180,20 +179,21 @@ unsafe extern "C" fn cudaHostAlloc(to: *mut u64, bytes: usize, flags: c_uint) ->
 
 #[unsafe(no_mangle)]
 extern "C" fn cudaFreeHost(address: u64) -> u32 {
-    enter(|client| match address {
-        0 => Ok(()),
-        _ => client.free_managed(address, PagesKind::Pinned),
+    enter(|client| {
+        if address == 0 {
+            return Ok(());
+        }
+        client.note(OrderStep::Synchronise(Awaited::Device));
+        client.free_managed(address, PagesKind::Pinned)
     })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaHostGetDevicePointer(to: *mut u64, host: u64, _flags: c_uint) -> u32 {
     enter(|client| {
-        if client.place(host) != Place::Managed {
-            return Err(CudaError::INVALID_VALUE);
-        }
+        let (start, pages) = client.managed.holding(host).ok_or(CudaError::INVALID_VALUE)?;
         // SAFETY: null is refused; else the program says it is a pointer to a pointer.
-        unsafe { put(to, host) }
+        unsafe { put(to, pages.device + (host - start)) }
     })
 }
 
@@ -211,18 +211,26 @@ unsafe extern "C" fn cudaHostGetFlags(to: *mut c_uint, host: u64) -> u32 {
 
 const REGISTER_MAPPED: c_uint = 2;
 
-/// Pins pages for faster copies, which needs nothing here. Mapping them for kernels is not supported.
+/// Pins pages for faster copies, which needs nothing here, or maps them for kernels.
 #[unsafe(no_mangle)]
-extern "C" fn cudaHostRegister(_host: u64, _bytes: usize, flags: c_uint) -> u32 {
-    if flags & REGISTER_MAPPED != 0 {
-        return super::unsupported::refuse("cudaHostRegister with cudaHostRegisterMapped");
-    }
-    enter(|_| Ok(()))
+extern "C" fn cudaHostRegister(host: u64, bytes: usize, flags: c_uint) -> u32 {
+    enter(|client| {
+        if host == 0 || bytes == 0 {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        if flags & REGISTER_MAPPED == 0 {
+            return Ok(());
+        }
+        client.register(host, bytes as u64)
+    })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaHostUnregister(_host: u64) -> u32 {
-    enter(|_| Ok(()))
+extern "C" fn cudaHostUnregister(host: u64) -> u32 {
+    enter(|client| match client.managed.kind(host) {
+        Some(PagesKind::Registered) => client.free_managed(host, PagesKind::Registered),
+        _ => Ok(()),
+    })
 }
 
 /// Values of `cudaMemcpyKind` that name both sides.
@@ -323,13 +331,133 @@ unsafe fn copy_piece(
     }
 }
 
+/// The two sides of a copy of rows: where each starts, and the bytes from one row to the next.
+#[derive(Clone, Copy)]
+pub(super) struct Sides {
+    pub to: u64,
+    pub to_pitch: usize,
+    pub from: u64,
+    pub from_pitch: usize,
+}
+
+/// How far a copy is awaited by the host, in the words of the CUDA Runtime API ("API synchronization behavior").
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum CopyForm {
+    /// Only "for transfers from device memory to device memory, no host-side synchronization is performed". From pageable memory, the
+    /// last part of the copy may be under way when the call returns; that is not followed here.
+    Synchronous,
+    /// "For all other transfers, the function should be fully asynchronous": all but those of pageable memory, which "might be
+    /// synchronous". From the host, the driver stages the copy; to the host, a program that relies on it is not reported here.
+    Asynchronous,
+}
+
+/// Tells which memory a copy accesses that was issued in a stream, and whether the host has waited for it.
+pub(super) fn note_copy(
+    client: &mut Client,
+    (call, form): (&str, CopyForm),
+    stream: u64,
+    accesses: &[AccessedRange],
+) {
+    let places = |writes: bool| {
+        let mut of = accesses.iter().filter(move |access| access.writes == writes);
+        of.next().map(|access| client.place(access.address))
+    };
+    let waits = match form {
+        CopyForm::Synchronous => {
+            (places(true), places(false)) != (Some(Place::Device), Some(Place::Device))
+        }
+        CopyForm::Asynchronous => places(true) == Some(Place::Host),
+    };
+    client.note_work(stream, call, accesses.iter().copied());
+    if waits {
+        client.note(OrderStep::Synchronise(Awaited::Stream(stream)));
+    }
+}
+
+impl Sides {
+    /// What a copy of so many rows of this width accesses.
+    fn accesses(self, width: usize, height: usize) -> Vec<AccessedRange> {
+        let side = |start, pitch, writes| {
+            // Rows without a gap are one range.
+            let (bytes, height) =
+                if pitch == width { (width * height, 1) } else { (width, height) };
+            let bytes = bytes as u64;
+            rows(start, pitch, height).map(move |address| AccessedRange { address, bytes, writes })
+        };
+        let Self { to, to_pitch, from, from_pitch } = self;
+        side(to, to_pitch, true).chain(side(from, from_pitch, false)).collect()
+    }
+}
+
+/// A copy of consecutive bytes in a stream.
+///
+/// # Safety
+/// As for `copy`.
+pub(super) unsafe fn copy_in(
+    client: &mut Client,
+    call: (&str, CopyForm),
+    stream: u64,
+    (to, from, bytes, kind): (u64, u64, usize, Kind),
+) -> Result<(), CudaError> {
+    // SAFETY: the same contract.
+    unsafe { copy(client, to, from, bytes as u64, kind)? };
+    let sides = Sides { to, to_pitch: bytes, from, from_pitch: bytes };
+    note_copy(client, call, stream, &sides.accesses(bytes, 1));
+    Ok(())
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaMemcpy(to: u64, from: u64, bytes: usize, kind: Kind) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { memcpy(to, from, bytes, kind, 0) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemcpy_ptds(to: u64, from: u64, bytes: usize, kind: Kind) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { memcpy(to, from, bytes, kind, PER_THREAD) }
+}
+
+/// # Safety
+/// As for `copy`.
+unsafe fn memcpy(to: u64, from: u64, bytes: usize, kind: Kind, stream: u64) -> u32 {
     enter(|client| {
-        client.synchronise()?;
+        client.wait()?;
+        let stream = client.stream(stream);
         // SAFETY: the same contract.
-        unsafe { copy(client, to, from, bytes as u64, kind) }
+        unsafe {
+            copy_in(client, ("cudaMemcpy", CopyForm::Synchronous), stream, (to, from, bytes, kind))
+        }
     })
+}
+
+/// Copies between devices, of which there is one.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemcpyPeer(
+    to: u64,
+    to_device: c_int,
+    from: u64,
+    from_device: c_int,
+    bytes: usize,
+) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, 0) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemcpyPeerAsync(
+    to: u64,
+    to_device: c_int,
+    from: u64,
+    from_device: c_int,
+    bytes: usize,
+    stream: u64,
+) -> u32 {
+    if (to_device, from_device) != (0, 0) {
+        return enter(|_| Err(CudaError::INVALID_DEVICE));
+    }
+    // SAFETY: the same contract.
+    unsafe { cudaMemcpyAsync(to, from, bytes, DEVICE_TO_DEVICE, stream) }
 }
 
 #[unsafe(no_mangle)]
@@ -341,8 +469,12 @@ unsafe extern "C" fn cudaMemcpyAsync(
     stream: u64,
 ) -> u32 {
     enter(|client| {
+        let stream = meant(client, stream)?;
+        let call = ("cudaMemcpyAsync", CopyForm::Asynchronous);
         // SAFETY: the same contract; what a graph copies stays until its last launch.
-        client.issue(stream, move |client| unsafe { copy(client, to, from, bytes as u64, kind) })
+        client.issue_copy(stream, move |client, stream| unsafe {
+            copy_in(client, call, stream, (to, from, bytes, kind))
+        })
     })
 }
 
@@ -353,17 +485,15 @@ fn rows(start: u64, pitch: usize, height: usize) -> impl Iterator<Item = u64> {
 
 /// # Safety
 /// As for `copy`, for every row.
-#[expect(clippy::too_many_arguments, reason = "as in CUDA")]
-unsafe fn copy_rows(
+pub(super) unsafe fn copy_rows(
     client: &mut Client,
-    to: u64,
-    to_pitch: usize,
-    from: u64,
-    from_pitch: usize,
-    width: usize,
-    height: usize,
+    call: (&str, CopyForm),
+    stream: u64,
+    sides: Sides,
+    (width, height): (usize, usize),
     kind: Kind,
 ) -> Result<(), CudaError> {
+    let Sides { to, to_pitch, from, from_pitch } = sides;
     // As an H200 says: of no rows nothing, of a single one something else than of several.
     match height {
         0 => return Ok(()),
@@ -378,6 +508,7 @@ unsafe fn copy_rows(
         // SAFETY: the same contract.
         unsafe { copy(client, to, from, width as u64, kind)? };
     }
+    note_copy(client, call, stream, &sides.accesses(width, height));
     Ok(())
 }
 
@@ -391,10 +522,36 @@ unsafe extern "C" fn cudaMemcpy2D(
     height: usize,
     kind: Kind,
 ) -> u32 {
+    let sides = Sides { to, to_pitch, from, from_pitch };
+    // SAFETY: the same contract.
+    unsafe { memcpy_2d(sides, (width, height), kind, 0) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemcpy2D_ptds(
+    to: u64,
+    to_pitch: usize,
+    from: u64,
+    from_pitch: usize,
+    width: usize,
+    height: usize,
+    kind: Kind,
+) -> u32 {
+    let sides = Sides { to, to_pitch, from, from_pitch };
+    // SAFETY: the same contract.
+    unsafe { memcpy_2d(sides, (width, height), kind, PER_THREAD) }
+}
+
+/// # Safety
+/// As for `copy_rows`.
+unsafe fn memcpy_2d(sides: Sides, size: (usize, usize), kind: Kind, stream: u64) -> u32 {
     enter(|client| {
-        client.synchronise()?;
+        client.wait()?;
+        let stream = client.stream(stream);
         // SAFETY: the same contract.
-        unsafe { copy_rows(client, to, to_pitch, from, from_pitch, width, height, kind) }
+        unsafe {
+            copy_rows(client, ("cudaMemcpy2D", CopyForm::Synchronous), stream, sides, size, kind)
+        }
     })
 }
 
@@ -407,27 +564,89 @@ unsafe extern "C" fn cudaMemcpy2DAsync(
     width: usize,
     height: usize,
     kind: Kind,
-    _stream: u64,
+    stream: u64,
 ) -> u32 {
     enter(|client| {
-        // SAFETY: the same contract.
-        unsafe { copy_rows(client, to, to_pitch, from, from_pitch, width, height, kind) }
+        let stream = meant(client, stream)?;
+        let call = ("cudaMemcpy2DAsync", CopyForm::Asynchronous);
+        let sides = Sides { to, to_pitch, from, from_pitch };
+        // SAFETY: the same contract; what a graph copies stays until its last launch.
+        client.issue_copy(stream, move |client, stream| unsafe {
+            copy_rows(client, call, stream, sides, (width, height), kind)
+        })
     })
+}
+
+/// A fill of rows with elements of 1, 2 or 4 bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Fill {
+    pub address: u64,
+    pub pitch: usize,
+    pub value: c_uint,
+    /// Bytes of an element.
+    pub element: usize,
+    /// Elements of a row.
+    pub width: usize,
+    pub height: usize,
+}
+
+impl Fill {
+    /// A fill with a byte.
+    fn bytes(address: u64, pitch: usize, value: c_int, width: usize, height: usize) -> Self {
+        Self { address, pitch, value: value.cast_unsigned(), element: 1, width, height }
+    }
+
+    /// "Unused if height is 1" (CUDA Runtime API, "cudaMemset2D").
+    fn fits_its_pitch(self) -> Answer<()> {
+        let fits = self.width <= self.pitch || self.height <= 1;
+        if fits { Ok(()) } else { Err(CudaError::INVALID_VALUE) }
+    }
+}
+
+/// Fills device memory, or memory that both sides have.
+///
+/// # Safety
+/// An address that is not in device memory is valid for every row of the program.
+pub(super) unsafe fn fill_elements(
+    client: &mut Client,
+    call: &str,
+    stream: u64,
+    fill: Fill,
+) -> Result<(), CudaError> {
+    let Fill { address, pitch, value, element, width, height } = fill;
+    let row = value.to_le_bytes()[..element].repeat(if element == 1 { 0 } else { width });
+    for place in rows(address, pitch, height) {
+        // SAFETY: the same contract.
+        unsafe {
+            match client.place(place) {
+                Place::Host if width > 0 => return Err(CudaError::INVALID_VALUE),
+                _ if element == 1 => fill_bytes(client, place, value as u8, width)?,
+                _ => copy(client, place, row.as_ptr() as u64, row.len() as u64, DEFAULT)?,
+            }
+        }
+    }
+    let bytes = (width * element) as u64;
+    let all = rows(address, pitch, height);
+    client.note_work(
+        stream,
+        call,
+        all.map(|address| AccessedRange { address, bytes, writes: true }),
+    );
+    Ok(())
 }
 
 /// # Safety
 /// An address that is not in device memory is valid for this many bytes of the program.
-pub(super) unsafe fn fill(
+pub(super) unsafe fn fill_bytes(
     client: &mut Client,
     address: u64,
-    value: c_int,
+    value: u8,
     bytes: usize,
 ) -> Result<(), CudaError> {
-    let value = value as u8;
     match client.place(address) {
         _ if bytes == 0 => Ok(()),
         Place::Device => {
-            client.copied += COPY_NANOSECONDS + bytes as u64 / INSIDE;
+            client.note_copy(bytes as u64, true);
             Device::fill(client, address, bytes as u64, value)
         }
         Place::Managed => {
@@ -439,18 +658,55 @@ pub(super) unsafe fn fill(
     }
 }
 
+/// "The cudaMemset functions are asynchronous with respect to the host except when the target memory is pinned host memory" (CUDA
+/// Runtime API, "API synchronization behavior").
+///
+/// # Safety
+/// As for `fill_elements`.
+unsafe fn memset(call: &str, fill: Fill, stream: u64) -> u32 {
+    enter(|client| {
+        fill.fits_its_pitch()?;
+        let stream = client.stream(stream);
+        // SAFETY: the same contract.
+        unsafe { fill_elements(client, call, stream, fill)? };
+        if client.place(fill.address) == Place::Managed {
+            client.note(OrderStep::Synchronise(Awaited::Stream(stream)));
+        }
+        Ok(())
+    })
+}
+
+/// As `memset`, in a stream, or in the graph that it captures.
+///
+/// # Safety
+/// As for `fill_elements`; what a graph fills stays until its last launch.
+unsafe fn memset_async(call: &'static str, fill: Fill, stream: u64) -> u32 {
+    enter(|client| {
+        let stream = meant(client, stream)?;
+        fill.fits_its_pitch()?;
+        // SAFETY: the same contract.
+        client.issue_fill(stream, move |client, stream| unsafe {
+            fill_elements(client, call, stream, fill)
+        })
+    })
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaMemset(address: u64, value: c_int, bytes: usize) -> u32 {
     // SAFETY: the same contract.
-    enter(|client| unsafe { fill(client, address, value, bytes) })
+    unsafe { memset("cudaMemset", Fill::bytes(address, bytes, value, bytes, 1), 0) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemset_ptds(address: u64, value: c_int, bytes: usize) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { memset("cudaMemset", Fill::bytes(address, bytes, value, bytes, 1), PER_THREAD) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaMemsetAsync(address: u64, value: c_int, bytes: usize, stream: u64) -> u32 {
-    enter(|client| {
-        // SAFETY: the same contract; what a graph fills stays until its last launch.
-        client.issue(stream, move |client| unsafe { fill(client, address, value, bytes) })
-    })
+    // SAFETY: the same contract.
+    unsafe { memset_async("cudaMemsetAsync", Fill::bytes(address, bytes, value, bytes, 1), stream) }
 }
 
 #[unsafe(no_mangle)]
@@ -461,14 +717,20 @@ unsafe extern "C" fn cudaMemset2D(
     width: usize,
     height: usize,
 ) -> u32 {
-    enter(|client| {
-        // "Unused if height is 1" (CUDA Runtime API, "cudaMemset2D").
-        if width > pitch && height > 1 {
-            return Err(CudaError::INVALID_VALUE);
-        }
-        // SAFETY: the same contract, for every row.
-        rows(address, pitch, height).try_for_each(|row| unsafe { fill(client, row, value, width) })
-    })
+    // SAFETY: the same contract.
+    unsafe { memset("cudaMemset2D", Fill::bytes(address, pitch, value, width, height), 0) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemset2D_ptds(
+    address: u64,
+    pitch: usize,
+    value: c_int,
+    width: usize,
+    height: usize,
+) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { memset("cudaMemset2D", Fill::bytes(address, pitch, value, width, height), PER_THREAD) }
 }
 
 #[unsafe(no_mangle)]
@@ -478,10 +740,12 @@ unsafe extern "C" fn cudaMemset2DAsync(
     value: c_int,
     width: usize,
     height: usize,
-    _stream: u64,
+    stream: u64,
 ) -> u32 {
     // SAFETY: the same contract.
-    unsafe { cudaMemset2D(address, pitch, value, width, height) }
+    unsafe {
+        memset_async("cudaMemset2DAsync", Fill::bytes(address, pitch, value, width, height), stream)
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -514,10 +778,13 @@ unsafe extern "C" fn cudaPointerGetAttributes(
         let (kind, device, device_pointer, host_pointer) = match client.place(address) {
             Place::Host => (0, -2, 0, address),
             Place::Device => (2, 0, address, 0),
-            Place::Managed if client.managed.kind(address) == Some(PagesKind::Pinned) => {
-                (1, 0, address, address)
-            }
-            Place::Managed => (3, 0, address, address),
+            Place::Managed => match client.managed.holding(address) {
+                Some((start, pages)) if pages.kind == PagesKind::Registered => {
+                    (1, 0, pages.device + (address - start), address)
+                }
+                Some((_, pages)) if pages.kind == PagesKind::Pinned => (1, 0, address, address),
+                _ => (3, 0, address, address),
+            },
         };
         let attributes =
             PointerAttributes { kind, device, device_pointer, host_pointer, reserved: [0; 8] };

@@ -10,9 +10,12 @@ mod arrays;
 mod c;
 mod device;
 mod errors;
+mod graph_nodes;
 mod graphs;
 mod launch;
 mod memory;
+mod per_thread;
+mod pools;
 mod register;
 mod streams;
 mod symbols;
@@ -28,9 +31,12 @@ pub fn exported() -> usize {
         arrays::TABLE,
         device::TABLE,
         errors::TABLE,
+        graph_nodes::TABLE,
         graphs::TABLE,
         launch::TABLE,
         memory::TABLE,
+        per_thread::TABLE,
+        pools::TABLE,
         register::TABLE,
         streams::TABLE,
         symbols::TABLE,

@@ -1,8 +1,12 @@
-//! Streams and events. Work is done when it is issued, so nothing ever waits; only order and errors are kept.
+//! Streams and events. Work is done when it is issued, so nothing ever waits; the device is told of the order that the program
+//! asks for.
 
 use super::c::{HandleValue, put};
 use super::table::table;
-use crate::client::{Client, Handle, HostFunction, Moment, Node, complain, enter};
+use crate::client::{
+    Client, Handle, HostFunction, Moment, Work, complain, enter, run_host_function,
+};
+use crate::device::{Awaited, OrderStep, StreamKind};
 use crate::error::{CudaError, SUCCESS};
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -16,6 +20,10 @@ table![
     cudaStreamWaitEvent,
     cudaStreamGetFlags,
     cudaStreamGetPriority,
+    cudaStreamGetId,
+    cudaStreamGetDevice,
+    cudaStreamGetAttribute,
+    cudaStreamSetAttribute,
     cudaStreamAddCallback,
     cudaLaunchHostFunc,
     cudaEventCreate,
@@ -37,6 +45,12 @@ pub(super) fn stream(client: &Client, handle: HandleValue) -> Result<(u32, i32),
         Some(&Handle::Stream { flags, priority }) => Ok((flags, priority)),
         _ => Err(CudaError::INVALID_RESOURCE_HANDLE),
     }
+}
+
+/// The stream that a handle means.
+pub(super) fn meant(client: &mut Client, handle: HandleValue) -> Result<u64, CudaError> {
+    stream(client, handle)?;
+    Ok(client.stream(handle))
 }
 
 fn event(client: &Client, handle: HandleValue) -> Result<(Option<Moment>, bool), CudaError> {
@@ -69,6 +83,8 @@ unsafe extern "C" fn cudaStreamCreateWithPriority(
             return Err(CudaError::INVALID_VALUE);
         }
         let handle = client.new_handle(Handle::Stream { flags, priority });
+        let kind = if flags == 0 { StreamKind::Blocking } else { StreamKind::NonBlocking };
+        client.note(OrderStep::Create { stream: handle, kind });
         // SAFETY: not null; the program says it is a stream.
         unsafe { put(to, handle) }
     })
@@ -78,16 +94,18 @@ unsafe extern "C" fn cudaStreamCreateWithPriority(
 extern "C" fn cudaStreamDestroy(handle: HandleValue) -> u32 {
     enter(|client| {
         stream(client, handle)?;
-        client.handles.remove(&handle).map(|_| ()).ok_or(CudaError::INVALID_RESOURCE_HANDLE)
+        client.handles.remove(&handle).ok_or(CudaError::INVALID_RESOURCE_HANDLE)?;
+        client.note(OrderStep::Destroy { handle });
+        Ok(())
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cudaStreamSynchronize(handle: HandleValue) -> u32 {
     enter(|client| {
-        stream(client, handle)?;
-        client.graphs.check_stream(handle)?;
-        client.synchronise()
+        let stream = meant(client, handle)?;
+        client.graphs.check_stream(stream)?;
+        client.synchronise(Awaited::Stream(stream))
     })
 }
 
@@ -103,9 +121,9 @@ extern "C" fn cudaStreamWaitEvent(
     _flags: c_uint,
 ) -> u32 {
     enter(|client| {
-        stream(client, handle)?;
+        let stream = meant(client, handle)?;
         event(client, awaited)?;
-        client.graphs.wait(handle, awaited);
+        client.wait_for_event(stream, awaited);
         Ok(())
     })
 }
@@ -128,6 +146,59 @@ unsafe extern "C" fn cudaStreamGetPriority(handle: HandleValue, to: *mut c_int) 
     })
 }
 
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaStreamGetId(handle: HandleValue, to: *mut u64) -> u32 {
+    enter(|client| {
+        let stream = meant(client, handle)?;
+        // SAFETY: null is refused; else the program says it is a number.
+        unsafe { put(to, stream) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaStreamGetDevice(handle: HandleValue, to: *mut c_int) -> u32 {
+    enter(|client| {
+        stream(client, handle)?;
+        // SAFETY: null is refused; else the program says it is an int.
+        unsafe { put(to, 0) }
+    })
+}
+
+/// The C type `cudaStreamAttrValue`, whatever it holds.
+type AttributeValue = [u64; 8];
+
+/// Attributes of a stream change no result; each is kept.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaStreamSetAttribute(
+    handle: HandleValue,
+    attribute: c_uint,
+    value: *const AttributeValue,
+) -> u32 {
+    enter(|client| {
+        let stream = meant(client, handle)?;
+        if value.is_null() {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        // SAFETY: not null; the program says it is a value.
+        client.stream_attributes.insert((stream, attribute), unsafe { *value });
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaStreamGetAttribute(
+    handle: HandleValue,
+    attribute: c_uint,
+    to: *mut AttributeValue,
+) -> u32 {
+    enter(|client| {
+        let stream = meant(client, handle)?;
+        let value = client.stream_attributes.get(&(stream, attribute)).copied();
+        // SAFETY: null is refused; else the program says it is a value.
+        unsafe { put(to, value.unwrap_or_default()) }
+    })
+}
+
 /// The C type `cudaStreamCallback_t`.
 type Callback = extern "C" fn(stream: HandleValue, status: u32, data: *mut c_void);
 
@@ -141,7 +212,7 @@ extern "C" fn cudaStreamAddCallback(
     let code = cudaStreamSynchronize(handle);
     let Some(callback) = callback else { return enter(|_| Err(CudaError::INVALID_VALUE)) };
     // All earlier work is done.
-    callback(handle, code, data);
+    run_host_function(|| callback(handle, code, data));
     code
 }
 
@@ -154,12 +225,12 @@ extern "C" fn cudaLaunchHostFunc(
     let Some(function) = function else { return enter(|_| Err(CudaError::INVALID_VALUE)) };
     let mut captured = false;
     let code = enter(|client| {
-        stream(client, handle)?;
-        captured = client.graphs.capture(handle, [Node::Host(function, data as usize)])?;
+        let stream = meant(client, handle)?;
+        captured = client.capture(stream, Work::Host(function, data as usize))?;
         Ok(())
     });
     if code == SUCCESS && !captured {
-        function(data);
+        run_host_function(|| function(data));
     }
     code
 }
@@ -197,11 +268,11 @@ extern "C" fn cudaEventRecordWithFlags(
     _flags: c_uint,
 ) -> u32 {
     enter(|client| {
-        stream(client, of)?;
+        let stream = meant(client, of)?;
         let (_, timed) = event(client, handle)?;
-        let recorded = Some(Moment { clock: client.clock, copied: client.copied });
+        let recorded = Some(client.now());
         client.handles.insert(handle, Handle::Event { recorded, timed });
-        client.graphs.record(handle, of);
+        client.record_event(handle, stream);
         Ok(())
     })
 }
@@ -216,7 +287,7 @@ extern "C" fn cudaEventSynchronize(handle: HandleValue) -> u32 {
     enter(|client| {
         event(client, handle)?;
         client.graphs.check_event(handle)?;
-        client.synchronise()
+        client.synchronise(Awaited::Event(handle))
     })
 }
 
@@ -231,6 +302,9 @@ unsafe extern "C" fn cudaEventElapsedTime(
         let ((Some(start), true), (Some(end), true)) = (first, second) else {
             return Err(CudaError::INVALID_RESOURCE_HANDLE);
         };
+        // Success means that both have happened.
+        client.note(OrderStep::Synchronise(Awaited::Event(from)));
+        client.note(OrderStep::Synchronise(Awaited::Event(until)));
         let simulated = !client.known_properties()?.real_time;
         if simulated && !client.time_noted {
             client.time_noted = true;
@@ -250,6 +324,7 @@ extern "C" fn cudaEventDestroy(handle: HandleValue) -> u32 {
     enter(|client| {
         event(client, handle)?;
         client.handles.remove(&handle);
+        client.note(OrderStep::Destroy { handle });
         Ok(())
     })
 }

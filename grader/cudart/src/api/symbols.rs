@@ -1,18 +1,23 @@
 //! Variables of modules: `__constant__` and `__device__`.
 
 use super::c::{Kind, put};
-use super::memory::{DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE};
+use super::memory::{
+    CopyForm, DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, note_copy,
+};
+use super::streams::meant;
 use super::table::table;
-use crate::client::{Client, complain, enter, registry};
-use crate::device::Device;
+use crate::client::{Client, PER_THREAD, complain, enter, registry};
+use crate::device::{AccessedRange, Device};
 use crate::error::CudaError;
 use crate::frame::Bytes;
 use std::ffi::c_void;
 
 table![
     cudaMemcpyToSymbol,
+    cudaMemcpyToSymbol_ptds,
     cudaMemcpyToSymbolAsync,
     cudaMemcpyFromSymbol,
+    cudaMemcpyFromSymbol_ptds,
     cudaMemcpyFromSymbolAsync,
     cudaGetSymbolAddress,
     cudaGetSymbolSize,
@@ -43,65 +48,173 @@ unsafe fn fetch(client: &mut Client, from: u64, bytes: usize) -> Result<Vec<u8>,
     Ok(body)
 }
 
+/// A copy between memory of the host or the device and a part of a variable.
+#[derive(Clone, Copy)]
+struct VariableCopy {
+    memory: u64,
+    /// The address of the variable's host side.
+    symbol: usize,
+    bytes: usize,
+    offset: usize,
+    kind: Kind,
+    /// Whether it writes the variable.
+    writes: bool,
+}
+
+impl VariableCopy {
+    /// Copies in a stream.
+    ///
+    /// # Safety
+    /// Memory that is not the device's is valid for so many bytes of the program's.
+    unsafe fn run(
+        self,
+        client: &mut Client,
+        call: (&str, CopyForm),
+        stream: u64,
+    ) -> Result<(), CudaError> {
+        let Self { memory, symbol, bytes, offset, kind, writes } = self;
+        let across = if writes { HOST_TO_DEVICE } else { DEVICE_TO_HOST };
+        one_of(kind, [across, DEVICE_TO_DEVICE, DEFAULT])?;
+        let (module, name) = find(client, symbol as *const c_void)?;
+        let start = offset as u64;
+        if writes {
+            // SAFETY: the same contract.
+            let body = unsafe { fetch(client, memory, bytes)? };
+            client.write_symbol(module, &name, start, Bytes(&body))?;
+        } else {
+            let body = client.read_symbol(module, &name, start, bytes as u64)?.0;
+            let (from, length) = (body.as_ptr() as u64, body.len() as u64);
+            // SAFETY: the target by contract, the source is `body`.
+            unsafe { super::memory::copy(client, memory, from, length, DEFAULT)? };
+        }
+        let bytes = bytes as u64;
+        // A constant has no address, and cannot be named in a race.
+        let variable = client.symbol(module, &name)?;
+        let variable = variable.address.map(|address| {
+            client.allocations.insert(address, variable.bytes);
+            AccessedRange { address: address + start, bytes, writes }
+        });
+        let memory = AccessedRange { address: memory, bytes, writes: !writes };
+        let accesses: Vec<AccessedRange> = variable.into_iter().chain([memory]).collect();
+        note_copy(client, call, stream, &accesses);
+        Ok(())
+    }
+
+    /// Copies in a default stream, and waits for it as CUDA does.
+    ///
+    /// # Safety
+    /// As for [`Self::run`].
+    unsafe fn run_at_once(self, stream: u64) -> u32 {
+        let name = if self.writes { "cudaMemcpyToSymbol" } else { "cudaMemcpyFromSymbol" };
+        enter(|client| {
+            client.wait()?;
+            let stream = client.stream(stream);
+            // SAFETY: the same contract.
+            unsafe { self.run(client, (name, CopyForm::Synchronous), stream) }
+        })
+    }
+
+    /// Copies in a stream, or adds the copy to the graph that it captures.
+    ///
+    /// # Safety
+    /// As for [`Self::run`]; what a graph copies stays until its last launch.
+    unsafe fn run_later(self, stream: u64) -> u32 {
+        let name =
+            if self.writes { "cudaMemcpyToSymbolAsync" } else { "cudaMemcpyFromSymbolAsync" };
+        enter(|client| {
+            let stream = meant(client, stream)?;
+            // SAFETY: the same contract.
+            client.issue_copy(stream, move |client, stream| unsafe {
+                self.run(client, (name, CopyForm::Asynchronous), stream)
+            })
+        })
+    }
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaMemcpyToSymbol(
     symbol: *const c_void,
-    from: u64,
+    memory: u64,
     bytes: usize,
     offset: usize,
     kind: Kind,
 ) -> u32 {
-    enter(|client| {
-        one_of(kind, [HOST_TO_DEVICE, DEVICE_TO_DEVICE, DEFAULT])?;
-        let (module, name) = find(client, symbol)?;
-        // SAFETY: the same contract.
-        let body = unsafe { fetch(client, from, bytes)? };
-        client.write_symbol(module, &name, offset as u64, Bytes(&body))
-    })
+    let symbol = symbol as usize;
+    let copy = VariableCopy { memory, symbol, bytes, offset, kind, writes: true };
+    // SAFETY: the same contract.
+    unsafe { copy.run_at_once(0) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemcpyToSymbol_ptds(
+    symbol: *const c_void,
+    memory: u64,
+    bytes: usize,
+    offset: usize,
+    kind: Kind,
+) -> u32 {
+    let symbol = symbol as usize;
+    let copy = VariableCopy { memory, symbol, bytes, offset, kind, writes: true };
+    // SAFETY: the same contract.
+    unsafe { copy.run_at_once(PER_THREAD) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaMemcpyToSymbolAsync(
     symbol: *const c_void,
-    from: u64,
+    memory: u64,
     bytes: usize,
     offset: usize,
     kind: Kind,
-    _stream: u64,
+    stream: u64,
 ) -> u32 {
+    let symbol = symbol as usize;
+    let copy = VariableCopy { memory, symbol, bytes, offset, kind, writes: true };
     // SAFETY: the same contract.
-    unsafe { cudaMemcpyToSymbol(symbol, from, bytes, offset, kind) }
+    unsafe { copy.run_later(stream) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaMemcpyFromSymbol(
-    to: u64,
+    memory: u64,
     symbol: *const c_void,
     bytes: usize,
     offset: usize,
     kind: Kind,
 ) -> u32 {
-    enter(|client| {
-        one_of(kind, [DEVICE_TO_HOST, DEVICE_TO_DEVICE, DEFAULT])?;
-        client.synchronise()?;
-        let (module, name) = find(client, symbol)?;
-        let body = client.read_symbol(module, &name, offset as u64, bytes as u64)?.0;
-        // SAFETY: the target by contract, the source is `body`.
-        unsafe { super::memory::copy(client, to, body.as_ptr() as u64, body.len() as u64, 4) }
-    })
+    let symbol = symbol as usize;
+    let copy = VariableCopy { memory, symbol, bytes, offset, kind, writes: false };
+    // SAFETY: the same contract.
+    unsafe { copy.run_at_once(0) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemcpyFromSymbol_ptds(
+    memory: u64,
+    symbol: *const c_void,
+    bytes: usize,
+    offset: usize,
+    kind: Kind,
+) -> u32 {
+    let symbol = symbol as usize;
+    let copy = VariableCopy { memory, symbol, bytes, offset, kind, writes: false };
+    // SAFETY: the same contract.
+    unsafe { copy.run_at_once(PER_THREAD) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaMemcpyFromSymbolAsync(
-    to: u64,
+    memory: u64,
     symbol: *const c_void,
     bytes: usize,
     offset: usize,
     kind: Kind,
-    _stream: u64,
+    stream: u64,
 ) -> u32 {
+    let symbol = symbol as usize;
+    let copy = VariableCopy { memory, symbol, bytes, offset, kind, writes: false };
     // SAFETY: the same contract.
-    unsafe { cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind) }
+    unsafe { copy.run_later(stream) }
 }
 
 #[unsafe(no_mangle)]

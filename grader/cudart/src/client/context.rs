@@ -1,21 +1,28 @@
 //! The state of the program's only context, and its requests to the device.
 
+mod graph;
 mod graphs;
 
 use super::images::Images;
 use super::pages::Managed;
+use super::pools::Pools;
 use super::registry::registry;
 use super::stdio::{complain, print};
-use crate::device::{Answer, Caller, Code, Device, Limit, Properties, Request};
+use crate::device::{
+    Answer, Awaited, Caller, Code, Device, Launch, Limit, OrderStep, Properties, Request,
+};
 use crate::error::CudaError;
 use crate::fatbin;
 use crate::frame::{self, Frame};
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::CString;
 use std::os::unix::net::UnixStream;
+use std::thread::ThreadId;
 
+pub(crate) use graph::{Graph, HostFunction, Work};
 use graphs::Graphs;
-pub(crate) use graphs::{HostFunction, Node};
+pub(crate) use graphs::host_function;
 
 /// The largest number of requests in flight. If they are short, either all requests or all answers fit into a socket's
 /// buffer, so that the two sides cannot deadlock.
@@ -62,6 +69,17 @@ pub(crate) struct Client {
     next_handle: u64,
     pub graphs: Graphs,
     pub images: Images,
+    /// The default streams of host threads.
+    pub of_threads: HashMap<ThreadId, u64>,
+    /// The names of kernels that the program has asked for, by the addresses of their host sides.
+    pub names: BTreeMap<usize, CString>,
+    pub pools: Pools,
+    /// The attributes that streams were given, by stream and code.
+    pub stream_attributes: BTreeMap<(u64, u32), [u64; 8]>,
+    /// What the device has not been told yet of the order of the program's work.
+    pub steps: Vec<OrderStep>,
+    /// The pinned memory that asynchronous copies and fills have accessed, which the host may not have waited for.
+    pub in_use: BTreeSet<u64>,
 }
 
 /// The object that a handle refers to.
@@ -111,13 +129,30 @@ impl Client {
             next_handle: 0x1000,
             graphs: Graphs::default(),
             images: Images::default(),
+            of_threads: HashMap::new(),
+            names: BTreeMap::new(),
+            pools: Pools::default(),
+            stream_attributes: BTreeMap::new(),
+            steps: Vec::new(),
+            in_use: BTreeSet::new(),
         }
     }
 
     /// Sends a request to the device; the frame holds the answer.
     pub fn ask(&mut self, request: &Request<'_>) -> Answer<Frame> {
+        self.tell_order()?;
         let asked = frame::write(&mut self.stream, request);
         asked.and_then(|()| Frame::read(&mut self.stream)).map_err(|_| self.lost())
+    }
+
+    /// Tells the device how the program has ordered its work since the last request.
+    pub fn tell_order(&mut self) -> Answer<()> {
+        if self.steps.is_empty() {
+            return Ok(());
+        }
+        let steps = std::mem::take(&mut self.steps);
+        let told = frame::write(&mut self.stream, &Request::Order { steps });
+        told.and_then(|()| Frame::read(&mut self.stream)).map(|_| ()).map_err(|_| self.lost())
     }
 
     /// Sends several requests before it waits for the answers; `take` gets the number of each and the frame of its
@@ -127,6 +162,7 @@ impl Client {
         asked: &[Request<'_>],
         mut take: impl FnMut(usize, &Frame) -> Answer<()>,
     ) -> Answer<()> {
+        self.tell_order()?;
         let mut first = Ok(());
         for (batch, start) in asked.chunks(BATCH).zip((0..).step_by(BATCH)) {
             for request in batch {
@@ -191,8 +227,8 @@ impl Client {
         self.pending.is_some()
     }
 
-    /// Waits for the device: prints the output of its kernels, and returns their error.
-    pub fn synchronise(&mut self) -> Answer<()> {
+    /// Prints the output of kernels, and returns their error, as calls do that wait for the device.
+    pub fn wait(&mut self) -> Answer<()> {
         self.flush();
         match self.pending {
             Some(error) => {
@@ -227,6 +263,9 @@ impl Client {
         }
         self.handles.clear();
         self.graphs = Graphs::default();
+        self.of_threads.clear();
+        self.pools = Pools::default();
+        self.note(OrderStep::Synchronise(Awaited::Device));
         self.pending = None;
         Ok(())
     }
@@ -243,26 +282,61 @@ impl Client {
         }
     }
 
+    /// Starts a launch whose arguments have been checked.
+    pub fn start(&mut self, launch: Launch) -> Answer<()> {
+        if self.has_failed() {
+            return Ok(());
+        }
+        self.send_managed()?;
+        let launched = Device::launch(self, launch)?;
+        self.clock = launched.clock;
+        self.print_later(launched.printed.as_bytes());
+        match launched.fault {
+            // A GPU reports it at the next call that waits for it, and at every call after that.
+            Some(fault) => {
+                self.fail_later(fault);
+                Ok(())
+            }
+            None => self.fetch_managed(),
+        }
+    }
+
+    /// The present time of the device.
+    pub fn now(&self) -> Moment {
+        Moment { clock: self.clock, copied: self.copied }
+    }
+
+    /// A number that no handle has.
+    pub fn fresh_number(&mut self) -> u64 {
+        self.next_handle += 16;
+        self.next_handle
+    }
+
     /// Creates a handle and returns its address, by which the program names it.
     pub fn new_handle(&mut self, handle: Handle) -> u64 {
-        self.next_handle += 16;
-        self.handles.insert(self.next_handle, handle);
-        self.next_handle
+        let number = self.fresh_number();
+        self.handles.insert(number, handle);
+        number
     }
 
     /// The kind of memory that a pointer points to.
     pub fn place(&self, address: u64) -> Place {
-        let holds = |all: &BTreeMap<u64, u64>| {
-            let below = all.range(..=address).next_back();
-            below.is_some_and(|(&start, &bytes)| address - start <= bytes)
-        };
         if self.managed.kind(address).is_some() {
             Place::Managed
-        } else if holds(&self.allocations) || holds(&self.given) {
+        } else if self.is_on_device(address) {
             Place::Device
         } else {
             Place::Host
         }
+    }
+
+    /// Whether an address is in memory of the device alone.
+    pub fn is_on_device(&self, address: u64) -> bool {
+        let holds = |all: &BTreeMap<u64, u64>| {
+            let below = all.range(..=address).next_back();
+            below.is_some_and(|(&start, &bytes)| address - start <= bytes)
+        };
+        holds(&self.allocations) || holds(&self.given)
     }
 }
 

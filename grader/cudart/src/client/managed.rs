@@ -21,6 +21,17 @@ impl Client {
         Ok(address)
     }
 
+    /// Gives the device memory of its own for memory of the program, so that kernels can use it.
+    pub fn register(&mut self, address: u64, bytes: u64) -> Answer<()> {
+        let last = address.checked_add(bytes - 1).ok_or(CudaError::INVALID_VALUE)?;
+        if self.managed.holding(address).is_some() || self.managed.holding(last).is_some() {
+            return Err(CudaError::HOST_MEMORY_ALREADY_REGISTERED);
+        }
+        let device = Device::alloc(self, bytes)?;
+        self.managed.0.insert(address, Pages { kind: Kind::Registered, bytes, device });
+        Ok(())
+    }
+
     /// Frees pages of this kind.
     pub fn free_managed(&mut self, address: u64, kind: Kind) -> Answer<()> {
         match self.managed.0.get(&address) {
@@ -33,12 +44,16 @@ impl Client {
         let Some(Pages { kind, bytes, device }) = self.managed.0.remove(&address) else {
             return Ok(());
         };
-        // SAFETY: the pages were mapped by `map` with this length, and nothing here refers to them any more.
-        unsafe { libc::munmap(address as *mut libc::c_void, bytes.max(1) as usize) };
+        self.in_use.remove(&address);
+        // Registered memory is the program's own.
+        if kind != Kind::Registered {
+            // SAFETY: the pages were mapped by `map` with this length, and nothing here refers to them any more.
+            unsafe { libc::munmap(address as *mut libc::c_void, bytes.max(1) as usize) };
+        }
         // A variable's memory on the device belongs to its module.
         match kind {
             Kind::Variable => Ok(()),
-            Kind::Managed | Kind::Pinned => self.free(device),
+            Kind::Managed | Kind::Pinned | Kind::Registered => self.free(device),
         }
     }
 

@@ -1,24 +1,28 @@
 //! The program's end of the socket: what it has registered and allocated, and the connection to the server.
 
 mod context;
+mod guard;
 mod images;
 mod managed;
 mod pages;
+mod pools;
 mod registry;
 mod stdio;
+mod streams;
 
-use crate::device::Answer;
+use crate::device::{Answer, Awaited};
 use crate::error::{CudaError, SUCCESS};
 use std::cell::Cell;
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(crate) use context::{Client, Handle, HostFunction, Moment, Node, Place};
+pub(crate) use context::{Client, Graph, Handle, HostFunction, Moment, Place, Work, host_function};
 pub(crate) use images::{ArrayRecord, ObjectRecord, RESOURCE_WORDS};
 pub(crate) use pages::{Kind as PagesKind, MAX_PIECE};
 pub use registry::Function;
 pub(crate) use registry::registry;
 pub(crate) use stdio::complain;
+pub(crate) use streams::PER_THREAD;
 
 /// The connection and its state. A process has one, as it has one CUDA context.
 static CLIENT: Mutex<Option<Client>> = Mutex::new(None);
@@ -38,7 +42,7 @@ pub fn connect(stream: UnixStream, given: &[(u64, u64)]) {
 /// # Errors
 /// The error of a kernel, or another error of this thread that the program has not read.
 pub fn synchronise() -> Answer<()> {
-    enter(Client::synchronise);
+    enter(|client| client.synchronise(Awaited::Device));
     match take_last_error() {
         SUCCESS => Ok(()),
         code => Err(CudaError(code)),
@@ -49,6 +53,19 @@ pub fn synchronise() -> Answer<()> {
 pub fn finish() {
     if let Some(client) = client().as_mut() {
         client.flush();
+        client.open_pages();
+        client.tell_order().ok();
+    }
+}
+
+/// Runs a host function of a stream. The stream orders what it touches, so it may touch all pages.
+pub(crate) fn run_host_function(function: impl FnOnce()) {
+    if let Some(client) = client().as_mut() {
+        client.open_pages();
+    }
+    function();
+    if let Some(client) = client().as_mut() {
+        client.protect_pages();
     }
 }
 
@@ -60,10 +77,15 @@ fn client() -> MutexGuard<'static, Option<Client>> {
 pub(crate) fn enter(work: impl FnOnce(&mut Client) -> Answer<()>) -> u32 {
     let code = match client().as_mut() {
         None => CudaError::INITIALIZATION.0,
-        Some(client) => match client.sticky {
-            Some(error) => error.0,
-            None => work(client).err().map_or(SUCCESS, |error| error.0),
-        },
+        Some(client) => {
+            client.open_pages();
+            let code = match client.sticky {
+                Some(error) => error.0,
+                None => work(client).err().map_or(SUCCESS, |error| error.0),
+            };
+            client.protect_pages();
+            code
+        }
     };
     if code != SUCCESS {
         LAST_ERROR.set(code);

@@ -1,7 +1,7 @@
 //! Pages that host and device share: managed memory, `__managed__` variables, pinned host memory.
 //!
 //! Memory that a program allocates is at the same address on both sides. A `__managed__` variable is not: kernels refer
-//! to it by name, the program through a pointer of its own. While no kernel runs, the program's pages are the valid
+//! to it by name, the program through a pointer of its own. Nor is memory of the program that it registers. While no kernel runs, the program's pages are the valid
 //! ones: they are sent to the device before each launch and fetched after it.
 #![allow(unsafe_code)]
 
@@ -23,6 +23,8 @@ pub enum Kind {
     Pinned,
     /// The memory of a `__managed__` variable.
     Variable,
+    /// Memory of the program that `cudaHostRegister` has mapped.
+    Registered,
 }
 
 /// Consecutive pages that belong to one allocation or variable.
@@ -56,8 +58,13 @@ impl Managed {
 
     /// The kind of the pages that contain an address.
     pub fn kind(&self, address: u64) -> Option<Kind> {
-        let (&start, pages) = self.0.range(..=address).next_back()?;
-        (address - start < pages.bytes.max(1)).then_some(pages.kind)
+        self.holding(address).map(|(_, pages)| pages.kind)
+    }
+
+    /// The pages that contain an address, and where they start in the program.
+    pub fn holding(&self, address: u64) -> Option<(u64, Pages)> {
+        let (&start, &pages) = self.0.range(..=address).next_back()?;
+        (address - start < pages.bytes.max(1)).then_some((start, pages))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod host;
 mod refusal;
+mod stream_race;
 
 pub use host::HostFault;
 pub use ptxvm::SourceLoc;
@@ -10,6 +11,7 @@ use puzzle::counter::Counter;
 use puzzle::requirement::Relation;
 use puzzle::tensor::{Tensor, element_name};
 pub use refusal::Refusal;
+pub use stream_race::{StreamOperation, StreamRace};
 
 /// The name of all problems of programs that do not end.
 const ENDLESS: &str = "endless-loop";
@@ -112,6 +114,8 @@ pub enum Problem {
     Check(FindingKind<Element>),
     /// Host code did not end as it should.
     Host(HostFault),
+    /// Work of the program's streams accesses the same memory in no order (virtual machine).
+    StreamRace(StreamRace),
     /// No GPU could start the kernel with its block.
     Refused(Refusal),
     /// The guard zone around a tensor was overwritten (GPU).
@@ -199,6 +203,7 @@ impl Problem {
         match self {
             Self::Check(kind) => kind.name(),
             Self::Host(fault) => fault.name(),
+            Self::StreamRace(_) => "stream-race",
             Self::Refused(refusal) => refusal.name(),
             Self::GuardOverwritten { .. } => "out-of-bounds",
             Self::InputChanged { .. } => "write-to-input",
@@ -221,7 +226,8 @@ impl Problem {
             }
             Self::Host(fault) => fault.ends_the_run(),
             Self::TimeOut { .. } | Self::Driver { .. } | Self::Refused(_) => true,
-            Self::GuardOverwritten { .. }
+            Self::StreamRace(_)
+            | Self::GuardOverwritten { .. }
             | Self::InputChanged { .. }
             | Self::NotRepeatable { .. }
             | Self::Unwritten { .. }

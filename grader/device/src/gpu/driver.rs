@@ -9,8 +9,8 @@ use cudarc::driver::sys::{
 };
 use cudarc::driver::{DriverError, result};
 use cudart::device::{
-    Answer, Code, Device, ErrorText, KernelInfo, Launch, Launched, Limit, MemoryInfo, Properties,
-    Symbol,
+    AccessedRange, Answer, Code, Device, ErrorText, KernelInfo, Launch, Launched, Limit,
+    MemoryInfo, OrderStep, Properties, Symbol,
 };
 use cudart::error::CudaError;
 use cudart::frame::Bytes;
@@ -347,6 +347,15 @@ impl Device for GpuDevice {
     fn limit(&mut self, limit: Limit) -> Answer<u64> {
         self.context()?;
         result::ctx::get_limit(limit_of(limit)).map(|value| value as u64).map_err(code)
+    }
+
+    /// The driver keeps the order itself, of which every operation here is the next one.
+    fn order(&mut self, _: Vec<OrderStep>) -> Answer<()> {
+        Ok(())
+    }
+
+    fn pending(&mut self, _: Vec<u64>) -> Answer<Vec<AccessedRange>> {
+        Ok(Vec::new())
     }
 
     fn not_started(&mut self, _: &str) -> Answer<()> {

@@ -3,6 +3,7 @@
 use super::glue;
 use crate::arch;
 use cpptext::functions::functions;
+use cudart::order::has_streams;
 use diagnostic::{Diagnostic, Mark, Severity, Source};
 use diagnostic::{Failure, FailureKind};
 use puzzle::spec::{Launch, Spec};
@@ -26,6 +27,8 @@ pub struct HostProgram {
     pub(super) seconds: u64,
     /// The compute capability that the virtual machine reports to it; `None`: its own.
     pub(super) capability: Option<(u32, u32)>,
+    /// Whether it creates streams.
+    pub(super) has_streams: bool,
     /// What the compiler's names of files stand for, and what paths are shown relative to.
     pub(super) names: Arc<(FileNames, PathBuf)>,
 }
@@ -81,6 +84,7 @@ pub fn compile(
         references,
         seconds: seconds(spec),
         capability: capability(spec),
+        has_streams: has_streams(&library.undefined),
         names: Arc::new((library.names.clone(), workbook.root().to_owned())),
     };
     Ok((library, program))
@@ -127,6 +131,7 @@ pub fn compile_variants(
             calls: entries(spec, Some(name)),
             seconds: seconds(spec),
             capability: capability(spec),
+            has_streams: has_streams(&library.undefined),
             names: Arc::clone(&names),
         })
     };

@@ -7,8 +7,8 @@ use crate::checked::{CheckedDevice, Contents, Explanation, Placed, Step};
 use crate::finding::Finding;
 use crate::vm;
 use cudart::device::{
-    Answer, Code, Device, ErrorText, KernelInfo, Launch, Launched, Limit, MemoryInfo, Properties,
-    Symbol,
+    AccessedRange, Answer, Code, Device, ErrorText, KernelInfo, Launch, Launched, Limit,
+    MemoryInfo, OrderStep, Properties, Symbol,
 };
 use cudart::error::CudaError;
 use cudart::frame::Bytes;
@@ -268,6 +268,15 @@ impl Device for Recorder {
 
     fn limit(&mut self, limit: Limit) -> Answer<u64> {
         self.machine.limit(limit)
+    }
+
+    /// Launches are recorded in the order in which they are issued.
+    fn order(&mut self, _: Vec<OrderStep>) -> Answer<()> {
+        Ok(())
+    }
+
+    fn pending(&mut self, _: Vec<u64>) -> Answer<Vec<AccessedRange>> {
+        Ok(Vec::new())
     }
 
     fn not_started(&mut self, kernel: &str) -> Answer<()> {

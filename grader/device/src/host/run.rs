@@ -137,6 +137,9 @@ impl HostBackend {
         if let Some(capability) = self.program.capability {
             device.claim(capability);
         }
+        if self.program.has_streams {
+            device.expect_streams();
+        }
         TestDevice::new(Box::new(device), &case.tensors, on_host, Some(most))
     }
 }

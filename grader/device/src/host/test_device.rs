@@ -4,8 +4,8 @@ use crate::backend::LaunchShape;
 use crate::checked::{CheckedDevice, Contents, Placed, Step, without_kernel};
 use crate::finding::{Finding, HostFault, Problem};
 use cudart::device::{
-    Answer, Code, Device, ErrorText, KernelInfo, Launch, Launched, Limit, MemoryInfo, Properties,
-    Symbol,
+    AccessedRange, Answer, Code, Device, ErrorText, KernelInfo, Launch, Launched, Limit,
+    MemoryInfo, OrderStep, Properties, Symbol,
 };
 use cudart::error::CudaError;
 use cudart::frame::Bytes;
@@ -393,6 +393,14 @@ impl Device for TestDevice<'_> {
 
     fn limit(&mut self, limit: Limit) -> Answer<u64> {
         self.device.limit(limit)
+    }
+
+    fn order(&mut self, steps: Vec<OrderStep>) -> Answer<()> {
+        self.work(|device| device.order(steps))
+    }
+
+    fn pending(&mut self, starts: Vec<u64>) -> Answer<Vec<AccessedRange>> {
+        self.device.pending(starts)
     }
 
     fn not_started(&mut self, kernel: &str) -> Answer<()> {

@@ -10,6 +10,7 @@ pub use child::main as child_main;
 
 use crate::finding::{Check, Finding, Problem};
 use crate::host::DISK;
+use cudart::order::has_streams;
 use cudart::server::serve;
 use cudart::source_name;
 use cudart::vm::{KernelProfile, VmDevice};
@@ -202,6 +203,9 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
     let budget = if patient { u64::MAX } else { usual.budget };
     let mut device = VmDevice::new(Options { budget, ..usual });
     device.claim((arch.0 / 10, arch.0 % 10));
+    if has_streams(&library.undefined) {
+        device.expect_streams();
+    }
     if arch != VirtualArch::default() {
         let oldest = VirtualArch::default().0;
         device.advise(format!(
@@ -230,8 +234,9 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
     }
     let status = child.wait().map_err(cannot_start)?;
     let names = Names::new(&device);
-    let mut findings: Vec<Finding> =
-        device.launch_findings().iter().map(|found| names.finding(found)).collect();
+    let of_launches = device.launch_findings().iter().map(|found| names.finding(found));
+    let of_streams = device.races().iter().map(|found| names.race(found));
+    let mut findings: Vec<Finding> = of_launches.chain(of_streams).collect();
     for line in findings.iter_mut().filter_map(|finding| finding.line.as_mut()) {
         line.file = library.names.restore(&line.file).display().to_string().into();
     }

@@ -1,13 +1,11 @@
 //! What the device found, in words that a program's author knows: allocations by number, since they have no names.
 
 use crate::finding::{Element, Finding};
-use crate::vm::findings::in_tensors;
+use crate::vm::findings::{in_allocation, in_tensors, race};
+use cudart::order::StreamRace;
 use cudart::source_name;
 use cudart::vm::{LaunchFinding, VmDevice};
 use ptxvm::finding::BufferOffset;
-
-/// Bytes of an element: most arrays of most programs hold floats or ints.
-const ELEMENT: i64 = 4;
 
 /// The names of a device's buffers.
 pub struct Names<'a>(&'a VmDevice);
@@ -24,16 +22,12 @@ impl<'a> Names<'a> {
     }
 
     /// A place as it was during a launch: what the program frees later was not free then.
-    fn place(&self, launch: usize, (buffer, offset): BufferOffset) -> Element {
-        let memory = self.0.memory();
-        let bytes = self.0.size_during(launch, buffer);
-        let number = memory.ordinal(buffer) + 1;
-        let tensor = match memory.variable_name(buffer) {
-            Some(name) => source_name(name),
-            None if bytes == 0 => format!("allocation {number}, which is freed,"),
-            None => format!("allocation {number} ({bytes} bytes)"),
-        };
-        let shape = vec![bytes.div_ceil(ELEMENT as usize)];
-        Element { tensor, shape, flat: offset.div_euclid(ELEMENT) }
+    fn place(&self, launch: usize, place: BufferOffset) -> Element {
+        in_allocation(self.0.memory(), self.0.size_during(launch, place.0), place, 0)
+    }
+
+    /// A race between streams.
+    pub fn race(&self, found: &StreamRace) -> Finding {
+        race(found, |place| in_allocation(self.0.memory(), found.size, place, 0))
     }
 }

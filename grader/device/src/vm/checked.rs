@@ -1,6 +1,6 @@
 //! The virtual machine as a device that holds the tensors of a case.
 
-use super::findings::in_tensors;
+use super::findings::{in_allocation, in_tensors, race};
 use super::refusals::cannot_launch;
 use crate::backend::RunTensor;
 use crate::checked::{CheckedDevice, Contents, Explanation, Placed, Step};
@@ -64,7 +64,16 @@ impl CheckedDevice for VmDevice {
                 placed.element(memory.address(buffer), offset)
             })
         };
-        self.launch_findings().iter().map(in_tensors).collect()
+        let of_launches = self.launch_findings().iter().map(in_tensors);
+        let of_streams = self.races().iter().map(|found| {
+            race(found, |(buffer, offset)| {
+                let tensor = placed.element(memory.address(buffer), offset);
+                let others = placed.count();
+                tensor
+                    .unwrap_or_else(|| in_allocation(memory, found.size, (buffer, offset), others))
+            })
+        });
+        of_launches.chain(of_streams).collect()
     }
 
     fn explain(&mut self, step: Step<'_>, error: CudaError) -> Explanation {

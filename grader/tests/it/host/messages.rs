@@ -134,6 +134,37 @@ fn tensors_are_device_memory_to_every_call() {
     assert!(page.contains("cudaErrorInvalidValue"), "{page}");
 }
 
+/// Whatever the order in which the work of two streams runs here.
+#[test]
+fn two_streams_need_an_event() {
+    let page = |wait: &str| {
+        let source = format!(
+            "void twice(const float* d_x, float* d_y, int n)\n{{\n\
+            \x20   float* t;\n    cudaMalloc(&t, n * 4);\n    cudaStream_t s[2];\n\
+            \x20   for (auto& of : s) cudaStreamCreateWithFlags(&of, cudaStreamNonBlocking);\n\
+            \x20   cudaEvent_t copied;\n    cudaEventCreate(&copied);\n\
+            \x20   cudaMemcpyAsync(t, d_x, n * 4, cudaMemcpyDeviceToDevice, s[0]);\n\
+            \x20   cudaEventRecord(copied, s[0]);\n    {wait};\n\
+            \x20   double_all<<<1, n, 0, s[1]>>>(t, d_y, n);\n\
+            \x20   cudaDeviceSynchronize();\n    cudaFree(t);\n}}\n"
+        );
+        Bench::new(SPEC, &source).page()
+    };
+    for wait in [
+        "cudaStreamWaitEvent(s[1], copied, 0)",
+        "cudaEventSynchronize(copied)",
+        "cudaDeviceSynchronize()",
+    ] {
+        let right = page(wait);
+        assert!(right.contains("1 of 1 tests passed"), "{wait}: {right}");
+    }
+    for wait in ["", "cudaStreamWaitEvent(s[0], copied, 0)", "cudaFree(nullptr)"] {
+        let wrong = page(wait);
+        assert!(!wrong.contains("1 of 1 tests passed"), "{wait}: {wrong}");
+        assert!(wrong.contains("nothing orders `cudaMemcpyAsync` in stream 1"), "{wait}: {wrong}");
+    }
+}
+
 #[test]
 fn the_heap_of_kernels_is_as_large_as_host_code_says() {
     let source = "__global__ void take(size_t bytes, const float* x, float* y, int n)\n{\n\

@@ -10,7 +10,7 @@ unsafe extern "C" {
     fn cudaDeviceGetLimit(to: *mut usize, which: c_int) -> u32;
     fn cudaDeviceCanAccessPeer(to: *mut c_int, from: c_int, peer: c_int) -> u32;
     fn cudaRuntimeGetVersion(to: *mut c_int) -> u32;
-    safe fn cudaGraphCreate() -> u32;
+    safe fn cudaUserObjectCreate() -> u32;
 }
 
 /// The code that a function returns, and the value that it stores.
@@ -75,6 +75,6 @@ fn attributes_and_limits() {
 #[test]
 fn what_is_not_supported_says_so() {
     let _program = Program::new();
-    assert_eq!(cudaGraphCreate(), NOT_SUPPORTED);
+    assert_eq!(cudaUserObjectCreate(), NOT_SUPPORTED);
     assert_eq!((cudaGetLastError(), cudaGetLastError()), (NOT_SUPPORTED, SUCCESS));
 }

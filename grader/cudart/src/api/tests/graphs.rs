@@ -12,6 +12,59 @@ unsafe extern "C" {
     safe fn cudaEventSynchronize(event: u64) -> u32;
     fn cudaMemsetAsync(address: u64, value: c_int, bytes: usize, stream: u64) -> u32;
     fn cudaMemcpyAsync(to: u64, from: u64, bytes: usize, kind: c_int, stream: u64) -> u32;
+    fn cudaGraphCreate(to: *mut u64, flags: c_uint) -> u32;
+    fn cudaGraphAddMemcpyNode1D(
+        to: *mut u64,
+        graph: u64,
+        after: *const u64,
+        count: usize,
+        target: u64,
+        source: u64,
+        bytes: usize,
+        kind: c_int,
+    ) -> u32;
+    fn cudaGraphAddMemsetNode(
+        to: *mut u64,
+        graph: u64,
+        after: *const u64,
+        count: usize,
+        params: *const u64,
+    ) -> u32;
+    fn cudaGraphAddKernelNode(
+        to: *mut u64,
+        graph: u64,
+        after: *const u64,
+        count: usize,
+        params: *const u64,
+    ) -> u32;
+    fn cudaGraphAddChildGraphNode(
+        to: *mut u64,
+        graph: u64,
+        after: *const u64,
+        count: usize,
+        child: u64,
+    ) -> u32;
+    fn cudaGraphAddDependencies(
+        graph: u64,
+        from: *const u64,
+        to: *const u64,
+        edges: *const c_void,
+        count: usize,
+    ) -> u32;
+    fn cudaGraphGetEdges(
+        graph: u64,
+        from: *mut u64,
+        to: *mut u64,
+        edges: *mut c_void,
+        count: *mut usize,
+    ) -> u32;
+    fn cudaGraphNodeGetType(node: u64, to: *mut u32) -> u32;
+    fn cudaGraphKernelNodeGetParams(node: u64, to: *mut u64) -> u32;
+    fn cudaGraphExecKernelNodeSetParams(executable: u64, node: u64, params: *const u64) -> u32;
+    fn cudaGraphExecUpdate(executable: u64, graph: u64, to: *mut u64) -> u32;
+    fn cudaGraphClone(to: *mut u64, graph: u64) -> u32;
+    fn cudaGraphNodeFindInClone(to: *mut u64, original: u64, clone: u64) -> u32;
+    safe fn cudaGraphDestroyNode(node: u64) -> u32;
     fn cudaGraphInstantiate(to: *mut u64, graph: u64, flags: u64) -> u32;
     safe fn cudaGraphLaunch(graph: u64, stream: u64) -> u32;
     safe fn cudaGraphExecDestroy(graph: u64) -> u32;
@@ -57,6 +110,9 @@ fn a_graph_does_what_its_streams_were_told_each_time_it_is_launched() {
     // SAFETY: as above.
     unsafe {
         assert_eq!(cudaMemcpyAsync(y, x, 8, DEVICE_TO_DEVICE, other), SUCCESS);
+        // What is copied must not change before.
+        assert_eq!(cudaEventRecord(event, other), SUCCESS);
+        assert_eq!(cudaStreamWaitEvent(own, event, 0), SUCCESS);
         assert_eq!(cudaMemsetAsync(x, 0, 4, own), SUCCESS);
     }
     // SAFETY: as above.
@@ -103,5 +159,137 @@ fn waiting_in_a_capture_spoils_it_whatever_its_mode() {
         );
         assert_eq!(graph, 0);
         assert_eq!(cudaDeviceSynchronize(), SUCCESS, "the capture is over");
+    }
+}
+
+#[test]
+fn a_capture_ends_only_with_all_streams_that_take_part() {
+    let program = Program::new();
+    let x = program.memory(16);
+    // SAFETY: of the whole test: addresses of variables and of device memory.
+    let [own, other, event] = unsafe {
+        [
+            made(|to| cudaStreamCreate(to)),
+            made(|to| cudaStreamCreate(to)),
+            made(|to| cudaEventCreate(to)),
+        ]
+    };
+    assert_eq!(cudaStreamBeginCapture(own, 0), SUCCESS);
+    assert_eq!(cudaEventRecord(event, own), SUCCESS);
+    assert_eq!(cudaStreamWaitEvent(other, event, 0), SUCCESS);
+    let mut graph = 7;
+    // SAFETY: as above.
+    unsafe {
+        assert_eq!(cudaMemsetAsync(x, 1, 4, other), SUCCESS);
+        assert_eq!(cudaStreamEndCapture(own, &raw mut graph), STREAM_CAPTURE_UNJOINED);
+        assert_eq!(graph, 0);
+        // Neither captures any more.
+        assert_eq!(cudaMemsetAsync(x, 0, 16, other), SUCCESS);
+    }
+    assert_eq!(program.read(x), [0; 4]);
+}
+
+/// The parameters of a kernel node that does `fill<<<1, threads>>>(x, value)`.
+struct FillNode {
+    params: [u64; 7],
+    _args: Box<([*const c_void; 2], u64, i32)>,
+}
+
+impl FillNode {
+    fn new(x: u64, value: i32, threads: u64) -> Self {
+        let mut args = Box::new(([std::ptr::null(); 2], x, value));
+        args.0 = [(&raw const args.1).cast(), (&raw const args.2).cast()];
+        let list = args.0.as_ptr() as u64;
+        // The function; 1, 1, 1 blocks of some threads; no shared memory; the arguments.
+        let params = [host(FILL) as u64, 1 | 1 << 32, 1 | threads << 32, 1 | 1 << 32, 0, list, 0];
+        Self { params, _args: args }
+    }
+}
+
+#[test]
+fn graphs_are_built_node_by_node() {
+    let program = Program::new();
+    let (x, y) = (program.memory(16), program.memory(16));
+    // SAFETY: of the whole test: addresses of variables, and of structures as CUDA asks for.
+    unsafe {
+        let own = made(|to| cudaStreamCreate(to));
+        let graph = made(|to| cudaGraphCreate(to, 0));
+        let after = |nodes: &[u64]| (nodes.as_ptr(), nodes.len());
+        // The copy is there first, and comes last.
+        let copy = made(|to| {
+            cudaGraphAddMemcpyNode1D(to, graph, std::ptr::null(), 0, y, x, 16, DEVICE_TO_DEVICE)
+        });
+        let words = [x, 16, 0x0101_0203 | 4 << 32, 4, 1];
+        let set = made(|to| cudaGraphAddMemsetNode(to, graph, std::ptr::null(), 0, words.as_ptr()));
+        let seven = FillNode::new(x, 7, 2);
+        let (list, count) = after(&[set]);
+        let fill = made(|to| cudaGraphAddKernelNode(to, graph, list, count, seven.params.as_ptr()));
+        let edge = |from: u64, to: u64| {
+            cudaGraphAddDependencies(graph, &raw const from, &raw const to, std::ptr::null(), 1)
+        };
+        assert_eq!(edge(fill, copy), SUCCESS);
+        assert_eq!(edge(fill, copy), INVALID_VALUE, "there already");
+        assert_eq!(edge(copy, set), INVALID_VALUE, "circular");
+        let mut kind = 9;
+        assert_eq!(cudaGraphNodeGetType(set, &raw mut kind), SUCCESS);
+        assert_eq!(kind, 2);
+        let (mut from, mut to, mut edges) = ([0; 4], [0; 4], 4);
+        let ends = (from.as_mut_ptr(), to.as_mut_ptr());
+        assert_eq!(
+            cudaGraphGetEdges(graph, ends.0, ends.1, std::ptr::null_mut(), &raw mut edges),
+            SUCCESS
+        );
+        assert_eq!((edges, from, to), (2, [fill, set, 0, 0], [copy, fill, 0, 0]));
+
+        let executable = made(|to| cudaGraphInstantiate(to, graph, 0));
+        assert_eq!(
+            (cudaGraphLaunch(executable, own), cudaStreamSynchronize(own)),
+            (SUCCESS, SUCCESS)
+        );
+        assert_eq!(program.read(y), [7, 7, 0x0101_0203, 0x0101_0203]);
+
+        let nine = FillNode::new(x, 9, 1);
+        assert_eq!(
+            cudaGraphExecKernelNodeSetParams(executable, set, nine.params.as_ptr()),
+            INVALID_VALUE
+        );
+        assert_eq!(
+            cudaGraphExecKernelNodeSetParams(executable, fill, nine.params.as_ptr()),
+            SUCCESS
+        );
+        let mut shown = [0u64; 7];
+        assert_eq!(cudaGraphKernelNodeGetParams(fill, shown.as_mut_ptr()), SUCCESS);
+        assert_eq!(
+            *(*(shown[5] as *const *const i32).add(1)),
+            7,
+            "the graph itself has not changed"
+        );
+        assert_eq!(
+            (cudaGraphLaunch(executable, own), cudaStreamSynchronize(own)),
+            (SUCCESS, SUCCESS)
+        );
+        assert_eq!(program.read(y), [9, 0x0101_0203, 0x0101_0203, 0x0101_0203]);
+
+        // As a part of another graph, twice.
+        let outer = made(|to| cudaGraphCreate(to, 0));
+        let first = made(|to| cudaGraphAddChildGraphNode(to, outer, std::ptr::null(), 0, graph));
+        let (list, count) = after(&[first]);
+        made(|to| cudaGraphAddChildGraphNode(to, outer, list, count, graph));
+        let both = made(|to| cudaGraphInstantiate(to, outer, 0));
+        assert_eq!((cudaGraphLaunch(both, own), cudaStreamSynchronize(own)), (SUCCESS, SUCCESS));
+        assert_eq!(program.read(y), [7, 7, 0x0101_0203, 0x0101_0203]);
+
+        let clone = made(|to| cudaGraphClone(to, graph));
+        let copied = made(|to| cudaGraphNodeFindInClone(to, set, clone));
+        assert_eq!(cudaGraphDestroyNode(copied), SUCCESS);
+        let mut result = [7u64; 3];
+        assert_eq!(
+            cudaGraphExecUpdate(executable, clone, result.as_mut_ptr()),
+            GRAPH_EXEC_UPDATE_FAILURE
+        );
+        assert_eq!(result[0] & 0xFFFF_FFFF, 2, "another shape");
+        assert_eq!(cudaGraphExecUpdate(executable, graph, result.as_mut_ptr()), SUCCESS);
+        assert_eq!(cudaGraphDestroy(outer), SUCCESS);
+        assert_eq!(cudaGraphExecDestroy(both), SUCCESS);
     }
 }

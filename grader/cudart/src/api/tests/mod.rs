@@ -1,5 +1,9 @@
 //! The error codes of typical mistakes, function by function: as the CUDA Runtime API documents them, or as the runtime of
 //! CUDA 13.0 returned them on an H200 where it does otherwise.
+#![allow(
+    clashing_extern_declarations,
+    reason = "each file declares what it calls, as a program would"
+)]
 
 mod arrays;
 mod device;
@@ -35,7 +39,9 @@ const ILLEGAL_ADDRESS: u32 = 700;
 const NOT_SUPPORTED: u32 = 801;
 const STREAM_CAPTURE_UNSUPPORTED: u32 = 900;
 const STREAM_CAPTURE_INVALIDATED: u32 = 901;
+const STREAM_CAPTURE_UNJOINED: u32 = 904;
 const CAPTURED_EVENT: u32 = 907;
+const GRAPH_EXEC_UPDATE_FAILURE: u32 = 910;
 
 /// Values of `cudaMemcpyKind`.
 const HOST_TO_HOST: c_int = 0;

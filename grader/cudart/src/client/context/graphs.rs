@@ -1,41 +1,60 @@
-//! CUDA graphs: work that was captured from streams, to be launched again and again.
-//!
-//! A graph keeps its work in the order in which the program issued it, which is one of the orders that its dependences allow.
+//! The graphs of a program: those that it builds or captures from streams, and those that it launches.
 
+use super::graph::{Graph, HostFunction, Node, Work};
 use super::{Client, Handle};
-use crate::device::Answer;
+use crate::device::{Answer, Launch, OrderStep, StreamKind};
 use crate::error::CudaError;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::c_void;
 use std::sync::Arc;
 
-/// The C type `cudaHostFn_t`.
-pub(crate) type HostFunction = extern "C" fn(data: *mut c_void);
-
-/// What a launch of a graph has the device do.
-pub(crate) type DeviceWork = Arc<dyn Fn(&mut Client) -> Answer<()> + Send + Sync>;
-
-/// One piece of the work of a graph.
+/// What a stream captures.
 #[derive(Clone)]
-pub(crate) enum Node {
-    /// Work of the device: a launch, a copy, a fill.
-    Device(DeviceWork),
-    /// A function of the program, and the address that it is given.
-    Host(HostFunction, usize),
+struct Capture {
+    graph: u64,
+    /// The nodes that the next one comes after.
+    last: BTreeSet<u64>,
 }
+
+/// A step of the launch of a graph. Streams and events are those of the graph's branches.
+#[derive(Clone)]
+pub(crate) struct GraphStep {
+    pub work: Work,
+    /// The branch; `None` if the graph has a single one, which is done in the stream of the launch.
+    branch: Option<u64>,
+    waits: Vec<u64>,
+    record: Option<u64>,
+}
+
+/// A graph that can be launched.
+#[derive(Clone)]
+struct Executable {
+    graph: Graph,
+    steps: Vec<(u64, GraphStep)>,
+    /// The event that its branches begin after, and the events that its end comes after.
+    begin: u64,
+    ends: Vec<u64>,
+}
+
+/// The arguments of a kernel node, where the program can read them: their bytes, and the addresses of these.
+type ShownArguments = (Vec<Vec<u8>>, Vec<usize>);
 
 /// The graphs that exist, and the streams that capture some.
 #[derive(Default)]
 pub(crate) struct Graphs {
-    /// The work of each graph, by handle.
-    nodes: BTreeMap<u64, Vec<Node>>,
-    /// The graph that each capturing stream adds to, and the streams that began.
-    capturing: BTreeMap<u64, u64>,
-    origins: BTreeMap<u64, u64>,
-    /// The graph that each event was recorded in.
-    recorded: BTreeMap<u64, u64>,
+    pub all: BTreeMap<u64, Graph>,
+    executables: BTreeMap<u64, Executable>,
+    capturing: BTreeMap<u64, Capture>,
+    /// The streams in which a capture began, with their graphs, and whether the graph was there before.
+    origins: BTreeMap<u64, (u64, bool)>,
+    /// The graph that each event was recorded in, and the nodes before it.
+    recorded: BTreeMap<u64, Capture>,
     /// The graphs whose capture a forbidden call has spoilt.
     spoilt: BTreeSet<u64>,
+    /// The node of a clone, by the clone and the node that it was copied from.
+    pub copies: BTreeMap<(u64, u64), u64>,
+    shown: BTreeMap<u64, ShownArguments>,
+    /// The nodes that the program was last told of.
+    told: Vec<u64>,
 }
 
 impl Graphs {
@@ -44,17 +63,9 @@ impl Graphs {
         self.capturing.contains_key(&stream)
     }
 
-    /// Adds to the graph that a stream captures. False if it captures none.
-    ///
-    /// # Errors
-    /// A capture that is spoilt.
-    pub fn capture(&mut self, stream: u64, nodes: impl IntoIterator<Item = Node>) -> Answer<bool> {
-        let Some(graph) = self.capturing.get(&stream) else { return Ok(false) };
-        if self.spoilt.contains(graph) {
-            return Err(CudaError::STREAM_CAPTURE_INVALIDATED);
-        }
-        self.nodes.entry(*graph).or_default().extend(nodes);
-        Ok(true)
+    /// The graph that a stream captures, and the nodes that the next one comes after.
+    pub fn capture_of(&self, stream: u64) -> Option<(u64, &BTreeSet<u64>)> {
+        self.capturing.get(&stream).map(|capture| (capture.graph, &capture.last))
     }
 
     /// Refuses to wait for a stream that captures, or to ask whether it is done: nothing of it runs. This spoils the capture
@@ -63,7 +74,7 @@ impl Graphs {
     /// # Errors
     /// A stream that captures.
     pub fn check_stream(&mut self, stream: u64) -> Answer<()> {
-        let graph = self.capturing.get(&stream).copied();
+        let graph = self.capturing.get(&stream).map(|capture| capture.graph);
         self.spoil(graph)
     }
 
@@ -72,7 +83,7 @@ impl Graphs {
     /// # Errors
     /// An event of a capture.
     pub fn check_event(&mut self, event: u64) -> Answer<()> {
-        let graph = self.recorded.get(&event).copied();
+        let graph = self.recorded.get(&event).map(|capture| capture.graph);
         self.spoil(graph).map_err(|_| CudaError::CAPTURED_EVENT)
     }
 
@@ -81,7 +92,7 @@ impl Graphs {
     /// # Errors
     /// A stream that captures.
     pub fn check_device(&mut self) -> Answer<()> {
-        let graphs: Vec<u64> = self.origins.values().copied().collect();
+        let graphs: Vec<u64> = self.origins.values().map(|&(graph, _)| graph).collect();
         self.spoil(graphs)
     }
 
@@ -98,76 +109,376 @@ impl Graphs {
         Err(CudaError::STREAM_CAPTURE_UNSUPPORTED)
     }
 
-    /// An event is recorded: in the graph that the stream captures, if there is one.
-    pub fn record(&mut self, event: u64, stream: u64) {
-        match self.capturing.get(&stream) {
-            Some(&graph) => self.recorded.insert(event, graph),
-            None => self.recorded.remove(&event),
-        };
+    /// A graph that the program has.
+    ///
+    /// # Errors
+    /// There is none with this handle.
+    pub fn graph(&mut self, graph: u64) -> Answer<&mut Graph> {
+        self.all.get_mut(&graph).ok_or(CudaError::INVALID_VALUE)
     }
 
-    /// A stream waits for an event. If that was recorded in a graph, the stream captures the same graph from here on.
-    pub fn wait(&mut self, stream: u64, event: u64) {
-        if let Some(&graph) = self.recorded.get(&event) {
-            self.capturing.insert(stream, graph);
-        }
+    /// The graph that has a node.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn graph_of(&mut self, node: u64) -> Answer<&mut Graph> {
+        let mut all = self.all.values_mut();
+        all.find(|graph| graph.0.contains_key(&node)).ok_or(CudaError::INVALID_VALUE)
+    }
+
+    /// Replaces the launch of a kernel node of a graph that can be launched.
+    ///
+    /// # Errors
+    /// It has no such node.
+    pub fn set_launch(&mut self, executable: u64, node: u64, work: Work) -> Answer<()> {
+        let found = self.executables.get_mut(&executable).ok_or(CudaError::INVALID_VALUE)?;
+        let mut steps = found.steps.iter_mut();
+        let step = steps
+            .find(|(handle, step)| *handle == node && matches!(step.work, Work::Kernel { .. }));
+        step.ok_or(CudaError::INVALID_VALUE)?.1.work = work;
+        Ok(())
+    }
+
+    /// Keeps nodes where the program can read them, until it is told of others.
+    pub fn tell(&mut self, nodes: Vec<u64>) -> *const u64 {
+        self.told = nodes;
+        self.told.as_ptr()
+    }
+
+    /// Keeps the arguments of a kernel node where the program can read them: the address of the list of their addresses.
+    pub fn show_arguments(&mut self, node: u64, params: Vec<Vec<u8>>) -> u64 {
+        let addresses = params.iter().map(|bytes| bytes.as_ptr() as usize).collect();
+        let shown = self.shown.entry(node).or_default();
+        *shown = (params, addresses);
+        shown.1.as_ptr() as u64
     }
 }
 
 impl Client {
     /// Does the work of a stream, or adds it to the graph that the stream captures.
-    pub fn issue(
-        &mut self,
-        stream: u64,
-        work: impl Fn(&mut Self) -> Answer<()> + Send + Sync + 'static,
-    ) -> Answer<()> {
-        if !self.graphs.is_capturing(stream) {
-            return work(self);
+    pub fn issue(&mut self, stream: u64, work: Work) -> Answer<()> {
+        if self.graphs.is_capturing(stream) {
+            return self.capture(stream, work).map(|_| ());
         }
-        self.graphs.capture(stream, [Node::Device(Arc::new(work))]).map(|_| ())
+        self.run(&work, stream)
     }
 
-    /// Begins to capture what a stream does.
-    pub fn begin_capture(&mut self, stream: u64) -> Answer<()> {
+    /// As [`Self::issue`] of a copy.
+    pub fn issue_copy(
+        &mut self,
+        stream: u64,
+        copy: impl Fn(&mut Self, u64) -> Answer<()> + Send + Sync + 'static,
+    ) -> Answer<()> {
+        self.issue(stream, Work::Copy(Arc::new(copy)))
+    }
+
+    /// As [`Self::issue`] of a fill.
+    pub fn issue_fill(
+        &mut self,
+        stream: u64,
+        fill: impl Fn(&mut Self, u64) -> Answer<()> + Send + Sync + 'static,
+    ) -> Answer<()> {
+        self.issue(stream, Work::Fill(Arc::new(fill)))
+    }
+
+    /// Does work of the device in a stream. Functions of the host are called elsewhere, without the context.
+    pub fn run(&mut self, work: &Work, stream: u64) -> Answer<()> {
+        match work {
+            Work::Kernel { launch, .. } => self.start(Launch { stream, ..launch.clone() }),
+            Work::Copy(work) | Work::Fill(work) => work(self, stream),
+            Work::Record(event) => {
+                let now = self.now();
+                if let Some(Handle::Event { recorded, .. }) = self.handles.get_mut(event) {
+                    *recorded = Some(now);
+                }
+                self.note(OrderStep::Record { event: *event, stream });
+                Ok(())
+            }
+            Work::Wait(event) => {
+                self.note(OrderStep::Wait { stream, event: *event });
+                Ok(())
+            }
+            Work::Host(..) | Work::Empty | Work::Child(_) => Ok(()),
+        }
+    }
+
+    /// Adds to the graph that a stream captures; false if it captures none.
+    ///
+    /// # Errors
+    /// A capture that is spoilt.
+    pub fn capture(&mut self, stream: u64, work: Work) -> Answer<bool> {
+        let Some(Capture { graph, last }) = self.graphs.capturing.get(&stream).cloned() else {
+            return Ok(false);
+        };
+        if self.graphs.spoilt.contains(&graph) {
+            return Err(CudaError::STREAM_CAPTURE_INVALIDATED);
+        }
+        let node = self.add_node(graph, last, work)?;
+        if let Some(capture) = self.graphs.capturing.get_mut(&stream) {
+            capture.last = BTreeSet::from([node]);
+        }
+        Ok(true)
+    }
+
+    /// Adds a node to a graph, after others of it.
+    ///
+    /// # Errors
+    /// There is no such graph, or no such node in it.
+    pub fn add_node(&mut self, graph: u64, after: BTreeSet<u64>, work: Work) -> Answer<u64> {
+        let work = match work {
+            Work::Child(child) => Work::Child(self.copied(&child).0),
+            work => work,
+        };
+        let node = self.fresh_number();
+        let graph = self.graphs.graph(graph)?;
+        if !after.iter().all(|node| graph.0.contains_key(node)) {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        graph.0.insert(node, Node { work, after });
+        Ok(node)
+    }
+
+    /// A copy of a graph with nodes of its own, and for each old node the new one.
+    pub fn copied(&mut self, graph: &Graph) -> (Graph, BTreeMap<u64, u64>) {
+        let new: BTreeMap<u64, u64> =
+            graph.0.keys().map(|&old| (old, self.fresh_number())).collect();
+        let mut copy = Graph::default();
+        for (old, Node { work, after }) in &graph.0 {
+            let work = match work {
+                Work::Child(child) => Work::Child(self.copied(child).0),
+                work => work.clone(),
+            };
+            let after = after.iter().map(|old| new[old]).collect();
+            copy.0.insert(new[old], Node { work, after });
+        }
+        (copy, new)
+    }
+
+    /// An event is recorded in a stream, or in the graph that the stream captures.
+    pub fn record_event(&mut self, event: u64, stream: u64) {
+        if let Some(capture) = self.graphs.capturing.get(&stream).cloned() {
+            self.graphs.recorded.insert(event, capture);
+        } else {
+            self.graphs.recorded.remove(&event);
+            self.note(OrderStep::Record { event, stream });
+        }
+    }
+
+    /// A stream waits for an event. If that was recorded in a graph, the stream captures the same graph from here on.
+    pub fn wait_for_event(&mut self, stream: u64, event: u64) {
+        if let Some(Capture { graph, last }) = self.graphs.recorded.get(&event).cloned() {
+            let none = Capture { graph, last: BTreeSet::new() };
+            self.graphs.capturing.entry(stream).or_insert(none).last.extend(last);
+        } else if !self.graphs.is_capturing(stream) {
+            self.note(OrderStep::Wait { stream, event });
+        }
+    }
+
+    /// Begins to capture what a stream does: into a new graph, or behind nodes of one that is there.
+    ///
+    /// # Errors
+    /// The stream captures already, or the graph does not have these nodes.
+    pub fn begin_capture(&mut self, stream: u64, into: Option<(u64, BTreeSet<u64>)>) -> Answer<()> {
         if self.graphs.is_capturing(stream) {
             return Err(CudaError::ILLEGAL_STATE);
         }
-        let graph = self.new_graph(Vec::new());
-        self.graphs.capturing.insert(stream, graph);
-        self.graphs.origins.insert(stream, graph);
+        let is_there = into.is_some();
+        let (graph, last) =
+            into.unwrap_or_else(|| (self.new_graph(Graph::default()), BTreeSet::new()));
+        let nodes = &self.graphs.graph(graph)?.0;
+        if !last.iter().all(|node| nodes.contains_key(node)) {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        self.graphs.capturing.insert(stream, Capture { graph, last });
+        self.graphs.origins.insert(stream, (graph, is_there));
         Ok(())
     }
 
     /// Ends a capture where it began; the graph.
     ///
     /// # Errors
-    /// A stream where none began, and a capture that is spoilt: there is no graph of it.
+    /// A stream where none began, a capture that is spoilt, and one in which another stream takes part whose work this one has not
+    /// waited for: there is no graph of these.
     pub fn end_capture(&mut self, stream: u64) -> Answer<u64> {
-        let graph = self.graphs.origins.remove(&stream).ok_or(CudaError::ILLEGAL_STATE)?;
-        self.graphs.capturing.retain(|_, captured| *captured != graph);
-        self.graphs.recorded.retain(|_, captured| *captured != graph);
-        if self.graphs.spoilt.remove(&graph) {
+        let origin = self.graphs.origins.remove(&stream);
+        let (graph, was_there) = origin.ok_or(CudaError::ILLEGAL_STATE)?;
+        let mut others = BTreeSet::new();
+        let mut joined = BTreeSet::new();
+        self.graphs.capturing.retain(|&other, capture| {
+            let ends = capture.graph == graph;
+            if ends {
+                let last = if other == stream { &mut joined } else { &mut others };
+                last.append(&mut capture.last);
+            }
+            !ends
+        });
+        self.graphs.recorded.retain(|_, capture| capture.graph != graph);
+        let leaves = self.graphs.graph(graph)?.leaves();
+        let is_joined = others.iter().all(|node| joined.contains(node) || !leaves.contains(node));
+        let error = if self.graphs.spoilt.remove(&graph) {
+            CudaError::STREAM_CAPTURE_INVALIDATED
+        } else if is_joined {
+            return Ok(graph);
+        } else {
+            CudaError::STREAM_CAPTURE_UNJOINED
+        };
+        if !was_there {
             self.destroy_graph(graph)?;
-            return Err(CudaError::STREAM_CAPTURE_INVALIDATED);
         }
-        Ok(graph)
+        Err(error)
     }
 
-    /// Creates a graph of this work.
-    pub fn new_graph(&mut self, nodes: Vec<Node>) -> u64 {
-        let graph = self.new_handle(Handle::Graph);
-        self.graphs.nodes.insert(graph, nodes);
-        graph
-    }
-
-    /// The work of a graph.
-    pub fn graph(&self, graph: u64) -> Answer<Vec<Node>> {
-        self.graphs.nodes.get(&graph).cloned().ok_or(CudaError::INVALID_VALUE)
+    /// Creates a graph.
+    pub fn new_graph(&mut self, graph: Graph) -> u64 {
+        let handle = self.new_handle(Handle::Graph);
+        self.graphs.all.insert(handle, graph);
+        handle
     }
 
     /// Forgets a graph, as `cudaGraphDestroy` does.
     pub fn destroy_graph(&mut self, graph: u64) -> Answer<()> {
         self.handles.remove(&graph);
-        self.graphs.nodes.remove(&graph).map(|_| ()).ok_or(CudaError::INVALID_VALUE)
+        self.graphs.all.remove(&graph).map(|_| ()).ok_or(CudaError::INVALID_VALUE)
+    }
+
+    /// Makes a graph that can be launched.
+    ///
+    /// # Errors
+    /// There is no such graph.
+    pub fn instantiate(&mut self, graph: u64) -> Answer<u64> {
+        let executable = self.executable(graph)?;
+        let handle = self.new_handle(Handle::Graph);
+        self.graphs.executables.insert(handle, executable);
+        Ok(handle)
+    }
+
+    /// Gives a graph that can be launched the work of another one of the same shape; false if the shapes differ.
+    ///
+    /// # Errors
+    /// One of them does not exist.
+    pub fn update(&mut self, executable: u64, graph: u64) -> Answer<bool> {
+        let old = self.graphs.executables.get(&executable).ok_or(CudaError::INVALID_VALUE)?;
+        let old = old.graph.shape();
+        if self.graphs.graph(graph)?.shape() != old {
+            return Ok(false);
+        }
+        let new = self.executable(graph)?;
+        self.destroy_executable(executable)?;
+        self.graphs.executables.insert(executable, new);
+        Ok(true)
+    }
+
+    /// Forgets a graph that can be launched.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn destroy_executable(&mut self, executable: u64) -> Answer<()> {
+        let found = self.graphs.executables.remove(&executable);
+        let branches = found.ok_or(CudaError::INVALID_VALUE)?.steps;
+        let branches: BTreeSet<u64> = branches.iter().filter_map(|(_, step)| step.branch).collect();
+        for handle in branches {
+            self.note(OrderStep::Destroy { handle });
+        }
+        Ok(())
+    }
+
+    /// Divides a graph into branches, in each of which one node comes after the other.
+    fn executable(&mut self, graph: u64) -> Answer<Executable> {
+        let graph = self.graphs.graph(graph)?.clone();
+        let flat = graph.flattened();
+        // For each node its branch, and the last node of each branch so far.
+        let (mut branches, mut last) = (BTreeMap::new(), Vec::new());
+        let order = flat.in_order();
+        for &node in &order {
+            let before = |&end: &u64| flat.0[&node].after.contains(&end);
+            let branch = last.iter().position(before).unwrap_or_else(|| {
+                last.push(node);
+                last.len() - 1
+            });
+            last[branch] = node;
+            branches.insert(node, branch);
+        }
+        let streams: Vec<Option<u64>> = match last.len() {
+            0 | 1 => vec![None],
+            count => (0..count).map(|_| Some(self.new_branch())).collect(),
+        };
+        let events: BTreeMap<u64, u64> =
+            order.iter().map(|&node| (node, self.fresh_number())).collect();
+        let begin = self.fresh_number();
+        let mut entered = BTreeSet::new();
+        let mut steps = Vec::new();
+        let is_branched = last.len() > 1;
+        for node in order {
+            let (branch, Node { work, after }) = (branches[&node], &flat.0[&node]);
+            let elsewhere = after.iter().filter(|before| branches[before] != branch);
+            let mut waits: Vec<u64> = elsewhere.map(|before| events[before]).collect();
+            if entered.insert(branch) && is_branched {
+                waits.push(begin);
+            }
+            let step = GraphStep {
+                work: work.clone(),
+                branch: streams[branch],
+                waits,
+                record: is_branched.then(|| events[&node]),
+            };
+            steps.push((node, step));
+        }
+        let ends = last.iter().filter(|_| is_branched).map(|node| events[node]).collect();
+        Ok(Executable { graph, steps, begin, ends })
+    }
+
+    fn new_branch(&mut self) -> u64 {
+        let stream = self.fresh_number();
+        self.note(OrderStep::Create { stream, kind: StreamKind::Branch });
+        stream
+    }
+
+    /// Begins the launch of a graph in a stream: its steps, in an order that it allows.
+    ///
+    /// # Errors
+    /// There is no such graph.
+    pub fn begin_launch(&mut self, executable: u64, stream: u64) -> Answer<Vec<GraphStep>> {
+        let found = self.graphs.executables.get(&executable);
+        let Executable { steps, begin, .. } = found.ok_or(CudaError::INVALID_VALUE)?.clone();
+        self.note(OrderStep::Record { event: begin, stream });
+        Ok(steps.into_iter().map(|(_, step)| step).collect())
+    }
+
+    /// Does the part of a step that is the device's.
+    pub fn run_step(&mut self, step: &GraphStep, stream: u64) -> Answer<()> {
+        let stream = step.branch.unwrap_or(stream);
+        for &event in &step.waits {
+            self.note(OrderStep::Wait { stream, event });
+        }
+        self.run(&step.work, stream)?;
+        if let Some(event) = step.record {
+            self.note(OrderStep::Record { event, stream });
+        }
+        Ok(())
+    }
+
+    /// Ends the launch of a graph: the stream goes on behind all of its branches.
+    pub fn end_launch(&mut self, executable: u64, stream: u64) {
+        let found = self.graphs.executables.get(&executable);
+        for event in found.map_or_else(Vec::new, |found| found.ends.clone()) {
+            self.note(OrderStep::Wait { stream, event });
+        }
+    }
+
+    /// The graph that an executable one was made of, to be a part of another one.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn graph_of_executable(&self, executable: u64) -> Answer<Graph> {
+        let found = self.graphs.executables.get(&executable);
+        found.map(|found| found.graph.clone()).ok_or(CudaError::INVALID_VALUE)
+    }
+}
+
+/// A function of the host that a step calls.
+pub(crate) fn host_function(step: &GraphStep) -> Option<(HostFunction, usize)> {
+    match step.work {
+        Work::Host(function, data) => Some((function, data)),
+        _ => None,
     }
 }
