@@ -377,7 +377,7 @@ unsafe fn copy(
     }
     let devices = (places.0 == Place::Device, places.1 == Place::Device);
     let total = bytes.checked_mul(rows).and_then(|all| all.checked_mul(slices));
-    client.note_copy(total.ok_or(CudaError::INVALID_VALUE)?, devices == (true, true));
+    client.add_copy_time(total.ok_or(CudaError::INVALID_VALUE)?, devices == (true, true));
     if devices == (true, true) {
         return client.copy_region(to.at(0, 0), from.at(0, 0), extent);
     }

@@ -52,7 +52,7 @@ const INSIDE: u64 = 256;
 
 impl Client {
     /// Adds the time of a copy to the simulated clock.
-    pub(super) fn note_copy(&mut self, bytes: u64, inside: bool) {
+    pub(super) fn add_copy_time(&mut self, bytes: u64, inside: bool) {
         self.copied += COPY_NANOSECONDS + bytes / if inside { INSIDE } else { ACROSS };
     }
 }
@@ -280,7 +280,7 @@ pub(super) unsafe fn copy(
     }
     let devices = (sides.0 == Place::Device, sides.1 == Place::Device);
     if sides != (Place::Host, Place::Host) {
-        client.note_copy(bytes, devices == (true, true));
+        client.add_copy_time(bytes, devices == (true, true));
     }
     if devices.0 == devices.1 || bytes <= MAX_PIECE {
         // SAFETY: the same contract.
@@ -646,7 +646,7 @@ pub(super) unsafe fn fill_bytes(
     match client.place(address) {
         _ if bytes == 0 => Ok(()),
         Place::Device => {
-            client.note_copy(bytes as u64, true);
+            client.add_copy_time(bytes as u64, true);
             Device::fill(client, address, bytes as u64, value)
         }
         Place::Managed => {

@@ -96,10 +96,12 @@ mod tests {
     #[test]
     fn the_host_has_to_wait() {
         let (title, help) = of([Some("cudaMemcpyAsync"), Some("stream 1")], [None, None]);
-        let both =
-            "`cudaMemcpyAsync` in stream 1, which writes loss[2], and the host's own code, which reads it";
+        let both = "`cudaMemcpyAsync` in stream 1, which writes loss[2], and the host's own code, which reads it";
         assert_eq!(title, format!("nothing orders {both}"));
         assert_eq!(help.len(), 1);
-        assert!(help[0].starts_with("`cudaMemcpyAsync` returns before its work is done"), "{help:?}");
+        assert!(
+            help[0].starts_with("`cudaMemcpyAsync` returns before its work is done"),
+            "{help:?}"
+        );
     }
 }
