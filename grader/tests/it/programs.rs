@@ -628,8 +628,9 @@ fn kernels_call_functions_of_other_files_if_asked_for() {
     let words: Vec<&str> = words.split(' ').collect();
     let out = run_in(dir.path(), &[&words[..], &["-rdc=true"]].concat());
     assert_eq!(text(&out.stdout), "62.5\n", "{}", text(&out.stderr));
-    let out = run_in(dir.path(), &words);
-    assert!(!out.status.success());
+    let out = run_in(dir.path(), &[&words[..], &["--check"]].concat());
+    assert!(!out.status.success(), "{}", text(&out.stdout));
+    assert!(text(&out.stderr).contains("`_Z5twicef`, which has no body here"));
 }
 
 #[test]

@@ -93,6 +93,7 @@ pub(super) unsafe fn prepare(client: &mut Client, asked: &Asked) -> Result<Launc
     if let Some(refusal) = &kernel.info.refusal {
         let name = source_name(&kernel.name);
         complain(&format!("{name} cannot run on the virtual device: {refusal}"));
+        client.not_started(&kernel.name)?;
         return Err(CudaError::NOT_SUPPORTED);
     }
     if !hardware::can_launch([grid.x, grid.y, grid.z], [block.x, block.y, block.z]) {

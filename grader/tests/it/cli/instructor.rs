@@ -259,7 +259,7 @@ fn ptx_is_checked_entry_by_entry() {
     let head = ".version 9.0\n.target sm_75\n.address_size 64\n.file 1 \"k.cu\"\n";
     let text = head.to_owned()
         + &entry("_Z5plainPf", "mov.u32 %r1, 1;")
-        + &entry("textured", "tex.2d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r1, %r2}];")
+        + &entry("counted", "mov.u32 %r1, %pm0;")
         + &entry("grouped", "tcgen05.wait::ld.sync.aligned;");
     fs::write(dir.path().join("k.ptx"), &text).unwrap();
     fs::write(dir.path().join("good.ptx"), head.to_owned() + &entry("k", "mov.u32 %r1, 1;"))
@@ -277,8 +277,8 @@ fn ptx_is_checked_entry_by_entry() {
     insta::assert_snapshot!(checked.stdout, @"
     k.ptx
       ✔ plain
-      ✘ textured
-          line 18, from k.cu:7: not supported: instruction `tex.2d.v4.f32.s32`: textures are not supported; read the data through a pointer
+      ✘ counted
+          line 18, from k.cu:7: not supported: register `%pm0`: the counters of a multiprocessor are not supported
       ✘ grouped
           line 26, from k.cu:7: not supported: instruction `tcgen05.wait::ld.sync.aligned`: fifth-generation tensor cores are those of sm_100a; use wmma or mma.sync
     good.ptx
