@@ -479,6 +479,21 @@ unsafe extern "C" fn cudaMemcpy3DAsync(of: *const Copy3D, stream: u64) -> u32 {
     })
 }
 
+/// Copies in a stream, or in the graph that it captures; without a stream at once, after the work of the default stream.
+fn in_order(
+    stream: Option<u64>,
+    copy: impl Fn(&mut Client) -> Answer<()> + Send + Sync + 'static,
+) -> u32 {
+    enter(|client| {
+        let Some(stream) = stream else {
+            client.synchronise(Awaited::Stream(0))?;
+            return copy(client);
+        };
+        let stream = meant(client, stream)?;
+        client.issue_copy(stream, move |client, _| copy(client))
+    })
+}
+
 /// A copy of rows between arrays and memory, on a stream or at once.
 #[derive(Clone, Copy)]
 struct Rows {
@@ -494,17 +509,9 @@ impl Rows {
     /// An address that is not in device memory is valid for what is copied.
     unsafe fn run(self, stream: Option<u64>) -> u32 {
         let extent = [self.width as u64, self.height as u64, 1];
-        enter(|client| {
-            let Some(stream) = stream else {
-                client.synchronise(Awaited::Stream(0))?;
-                // SAFETY: the same contract.
-                return unsafe { copy(client, self.to, self.from, extent, self.kind) };
-            };
-            let stream = meant(client, stream)?;
-            client.issue_copy(stream, move |client, _| {
-                // SAFETY: the same contract; what a graph copies stays until its last launch.
-                unsafe { copy(client, self.to, self.from, extent, self.kind) }
-            })
+        // SAFETY: the same contract; what a graph copies stays until its last launch.
+        in_order(stream, move |client| unsafe {
+            copy(client, self.to, self.from, extent, self.kind)
         })
     }
 }
@@ -653,10 +660,9 @@ unsafe extern "C" fn cudaMemcpyToArray(
     bytes: usize,
     kind: Kind,
 ) -> u32 {
-    enter(|client| {
-        client.synchronise(Awaited::Stream(0))?;
-        // SAFETY: the same contract.
-        unsafe { copy_flat(client, (array, x, y), from, bytes, (kind, true)) }
+    // SAFETY: the same contract; what a graph copies stays until its last launch.
+    in_order(None, move |client| unsafe {
+        copy_flat(client, (array, x, y), from, bytes, (kind, true))
     })
 }
 
@@ -670,12 +676,9 @@ unsafe extern "C" fn cudaMemcpyToArrayAsync(
     kind: Kind,
     stream: u64,
 ) -> u32 {
-    enter(|client| {
-        let stream = meant(client, stream)?;
-        client.issue_copy(stream, move |client, _| {
-            // SAFETY: the same contract; what a graph copies stays until its last launch.
-            unsafe { copy_flat(client, (array, x, y), from, bytes, (kind, true)) }
-        })
+    // SAFETY: the same contract; what a graph copies stays until its last launch.
+    in_order(Some(stream), move |client| unsafe {
+        copy_flat(client, (array, x, y), from, bytes, (kind, true))
     })
 }
 
@@ -688,10 +691,9 @@ unsafe extern "C" fn cudaMemcpyFromArray(
     bytes: usize,
     kind: Kind,
 ) -> u32 {
-    enter(|client| {
-        client.synchronise(Awaited::Stream(0))?;
-        // SAFETY: the same contract.
-        unsafe { copy_flat(client, (array, x, y), to, bytes, (kind, false)) }
+    // SAFETY: the same contract; what a graph copies stays until its last launch.
+    in_order(None, move |client| unsafe {
+        copy_flat(client, (array, x, y), to, bytes, (kind, false))
     })
 }
 
@@ -705,12 +707,9 @@ unsafe extern "C" fn cudaMemcpyFromArrayAsync(
     kind: Kind,
     stream: u64,
 ) -> u32 {
-    enter(|client| {
-        let stream = meant(client, stream)?;
-        client.issue_copy(stream, move |client, _| {
-            // SAFETY: the same contract; what a graph copies stays until its last launch.
-            unsafe { copy_flat(client, (array, x, y), to, bytes, (kind, false)) }
-        })
+    // SAFETY: the same contract; what a graph copies stays until its last launch.
+    in_order(Some(stream), move |client| unsafe {
+        copy_flat(client, (array, x, y), to, bytes, (kind, false))
     })
 }
 
