@@ -52,18 +52,7 @@ pub fn compile(
     spec: &Spec,
     source: &Path,
 ) -> Result<(Library, HostProgram), Failure> {
-    let library = toolchain.library(&LibraryRequest {
-        source,
-        glue: &glue::text(spec, &[None]),
-        include_dirs: &[workbook.include_dir()],
-        headers: Headers::Offered { names: &spec.headers, workbook: workbook.root() },
-        target: Target::Library { arch: arch::of(spec) },
-        flags: &[],
-        others: &[],
-        joined: &[],
-        libraries: false,
-        base: workbook.root(),
-    })?;
+    let library = library(toolchain, workbook, spec, source, &[None], workbook.root())?;
     let written = functions(&library.source.text);
     for launch in &spec.launches {
         // To the linker a kernel is a host function, too: one that launches it.
@@ -90,6 +79,29 @@ pub fn compile(
     Ok((library, program))
 }
 
+/// The library of the functions in each of `namespaces`; `None` is the outermost. Paths in messages are relative to `base`.
+fn library(
+    toolchain: &Toolchain,
+    workbook: &Workbook,
+    spec: &Spec,
+    source: &Path,
+    namespaces: &[Option<String>],
+    base: &Path,
+) -> Result<Library, Failure> {
+    toolchain.library(&LibraryRequest {
+        source,
+        glue: &glue::text(spec, namespaces),
+        include_dirs: &[workbook.include_dir()],
+        headers: Headers::Offered { names: &spec.headers, workbook: workbook.root() },
+        target: Target::Library { arch: arch::of(spec) },
+        flags: &[],
+        others: &[],
+        joined: &[],
+        libraries: false,
+        base,
+    })
+}
+
 fn capability(spec: &Spec) -> Option<(u32, u32)> {
     spec.arch.map(|arch| arch.capability)
 }
@@ -107,18 +119,7 @@ pub fn compile_variants(
 ) -> Result<(Library, Vec<Option<HostProgram>>), Failure> {
     let spaces: Vec<Option<String>> = namespaces.iter().cloned().map(Some).collect();
     let folder = source.parent().unwrap_or(Path::new("/")).to_owned();
-    let library = toolchain.library(&LibraryRequest {
-        source,
-        glue: &glue::text(spec, &spaces),
-        include_dirs: &[workbook.include_dir()],
-        headers: Headers::Offered { names: &spec.headers, workbook: workbook.root() },
-        target: Target::Library { arch: arch::of(spec) },
-        flags: &[],
-        others: &[],
-        joined: &[],
-        libraries: false,
-        base: &folder,
-    })?;
+    let library = library(toolchain, workbook, spec, source, &spaces, &folder)?;
     let (file, references) =
         write(&library.bytes, &References::compile(toolchain, workbook, spec)?)?;
     let names = Arc::new((library.names.clone(), folder));
