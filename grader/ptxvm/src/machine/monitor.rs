@@ -155,8 +155,8 @@ pub(crate) trait Monitor {
     }
     /// The warps of a mask have passed a barrier.
     fn barrier(&mut self, _warps: u32) {}
-    /// The lanes of a warp have converged (`__syncwarp`).
-    fn warp_barrier(&mut self, _warp: u32) {}
+    /// Lanes of a warp have synchronised (`__syncwarp`): those of a mask, or all that have not ended (`u32::MAX`).
+    fn warp_barrier(&mut self, _warp: u32, _lanes: u32) {}
     /// A warp has done this to barrier objects, in this order.
     fn mbarrier_events(&mut self, _warp: u32, _events: &[MbarrierEvent]) {}
     /// Lanes of a warp arrive at the barrier of their cluster, whose number and phase these are, and release what they did.
@@ -219,9 +219,9 @@ impl<M: Monitor> Monitor for Option<M> {
         }
     }
 
-    fn warp_barrier(&mut self, warp: u32) {
+    fn warp_barrier(&mut self, warp: u32, lanes: u32) {
         if let Some(monitor) = self {
-            monitor.warp_barrier(warp);
+            monitor.warp_barrier(warp, lanes);
         }
     }
 
@@ -299,8 +299,8 @@ macro_rules! forward_to_fields {
                 $(self.$field.barrier(warps);)*
             }
 
-            fn warp_barrier(&mut self, warp: u32) {
-                $(self.$field.warp_barrier(warp);)*
+            fn warp_barrier(&mut self, warp: u32, lanes: u32) {
+                $(self.$field.warp_barrier(warp, lanes);)*
             }
 
             fn mbarrier_events(&mut self, warp: u32, events: &[$crate::machine::monitor::MbarrierEvent]) {

@@ -96,3 +96,62 @@ extern "C" __global__ void good_atomics_with_used_results(int *x, int *out) {
     sum += atomicCAS(&x[224 + t], 0, 1) + atomicExch(&x[256 + t], 3);
     out[t] = sum;
 }
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 in=i32[32] out=i32[32] out=i32[32]
+extern "C" __global__ void good_halves_of_a_warp_by_themselves(const int *in, int *data, int *out) {
+    __shared__ int s[32];
+    int half = threadIdx.x & 16, other = half + 15 - threadIdx.x % 16;
+    s[threadIdx.x] = in[threadIdx.x];
+    data[threadIdx.x] = in[threadIdx.x];
+    __syncwarp(0xffffu << half);
+    out[threadIdx.x] = s[other] + data[other];
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 in=i32[32] out=i32[32] out=i32[32]
+extern "C" __global__ void bad_half_of_a_warp_reads_the_other(const int *in, int *data, int *out) {
+    __shared__ int s[32];
+    s[threadIdx.x] = in[threadIdx.x];
+    data[threadIdx.x] = in[threadIdx.x];
+    __syncwarp(0xffffu << (threadIdx.x & 16));
+    int v = s[31 - threadIdx.x]; // expect: SharedRace
+    out[threadIdx.x] = v + data[31 - threadIdx.x]; // expect: GlobalRace
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 in=i32[32] out=i32[32]
+extern "C" __global__ void good_lanes_that_pass_on_what_they_know(const int *in, int *out) {
+    __shared__ int s[8];
+    int t = threadIdx.x;
+    if (t < 8) s[t] = in[t];
+    if (t < 16) __syncwarp(0xffffu);
+    if (t >= 8) {
+        __syncwarp(0xffffff00u);
+        out[t] = s[t % 8];
+    }
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 in=i32[32] out=i32[32]
+extern "C" __global__ void bad_lanes_that_know_nothing_to_pass_on(const int *in, int *out) {
+    __shared__ int s[8];
+    int t = threadIdx.x;
+    if (t < 8) s[t] = in[t];
+    if (t >= 8) {
+        __syncwarp(0xffffff00u);
+        out[t] = s[t % 8]; // expect: SharedRace
+    } else {
+        out[t] = t;
+    }
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 in=i32[32] zeros=i32[1] out=i32[32]
+extern "C" __global__ void good_lane_that_releases_for_its_half(const int *in, volatile int *flag, int *out) {
+    __shared__ int s[16];
+    int t = threadIdx.x;
+    if (t < 16) {
+        s[t] = in[t];
+        __syncwarp(0xffffu);
+        if (t == 3) {
+            __threadfence_block();
+            *flag = 1;
+        }
+    } else {
+        while (*flag == 0) {
+        }
+        __threadfence_block();
+        out[t] = s[t - 16];
+    }
+}

@@ -121,10 +121,13 @@ impl Monitor for Races {
         self.shadow.settle(self.warps);
     }
 
-    fn warp_barrier(&mut self, warp: u32) {
+    fn warp_barrier(&mut self, warp: u32, lanes: u32) {
         let warp = warp as usize % WARPS;
         self.tick(warp);
-        self.order.warp_barrier(warp, &self.clocks);
+        self.order.warp_barrier(warp, lanes, &self.clocks);
+        if lanes != u32::MAX {
+            self.shadow.note_partial_sync();
+        }
         self.find_floor(warp);
     }
 
@@ -152,7 +155,7 @@ impl Monitor for Races {
             self.find_floor(warp);
         }
         if whole {
-            self.warp_barrier(warp);
+            self.warp_barrier(warp, u32::MAX);
         }
     }
 
@@ -241,6 +244,7 @@ impl Races {
             clocks: &self.clocks,
             converged_at: self.order.converged_at(warp),
             own: self.order.own(warp),
+            lanes: self.order.lane_clocks(warp),
             kind: event.kind,
             value: None,
             unchanged: false,
@@ -258,6 +262,7 @@ impl Races {
             // Rows after lanes that are checked one by one must wait for them.
             if !whole
                 || current.own != WarpClock::default()
+                || current.lanes.is_some()
                 || !are_in_turn(&event.addresses[begin..begin + ROW])
                 || !self.shadow.check_row(event.addresses[begin] as usize / 4, &current, values)
             {

@@ -290,7 +290,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                         self.state.monitor.fence(self.warp.index, active, fence);
                     }
                 }
-                Op::WarpSync => self.state.monitor.warp_barrier(self.warp.index),
+                Op::WarpSync => self.synchronise_lanes(active),
                 // A run of arithmetic never stops at arithmetic.
                 Op::Alu(_) | Op::Nop => {}
                 other => self.warp_operation(active, other),

@@ -85,6 +85,18 @@ impl<M: Monitor> Machine<'_, '_, M> {
         true
     }
 
+    /// Lanes execute `__syncwarp`, each with the members that have arrived with it.
+    pub(super) fn synchronise_lanes(&mut self, mask: u32) {
+        let mut rest = mask;
+        while rest != 0 {
+            let leader = rest & rest.wrapping_neg();
+            let group = self.warp.members[leader.trailing_zeros() as usize] & mask | leader;
+            rest &= !group;
+            let lanes = if group == self.warp.live { u32::MAX } else { group };
+            self.state.monitor.warp_barrier(self.warp.index, lanes);
+        }
+    }
+
     /// Executes one warp operation jointly for subwarps that are at different instructions, or reached theirs by different paths.
     fn execute_together(&mut self, subwarps: &mut [Subwarp]) {
         let code = self.env.program.code.as_slice();
@@ -125,7 +137,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             self.state.lane_instructions += counted * u64::from(mask.count_ones());
             match source {
                 LaneOperand::Nothing if index > 0 => {}
-                LaneOperand::Nothing => self.state.monitor.warp_barrier(self.warp.index),
+                LaneOperand::Nothing => self.synchronise_lanes(all),
                 LaneOperand::Word(slot) => {
                     let foreign = all & !mask;
                     let own = std::array::from_fn(|lane| self.warp.registers.lane(slot, lane));

@@ -530,6 +530,9 @@ fn visit(
         let early = if by == warp {
             old.clock >= order.converged_at(warp)
                 && !order.own(warp).covers(old.clock, access.thread % 32)
+                && !order
+                    .lane_clocks(warp)
+                    .is_some_and(|lanes| lanes.covers(thread % 32, access.thread % 32, old.clock))
         } else {
             old.clock > seen
         };

@@ -14,6 +14,7 @@
 use crate::finding::AccessKind;
 use crate::instruments::check::clocks::{Clocks, WARPS};
 use crate::instruments::check::epochs::{self, Access};
+use crate::instruments::check::order::lane_clocks::LaneClocks;
 use crate::instruments::check::order::sync_variables::{
     SyncAccess, SyncVariable, SyncVariables, cells,
 };
@@ -148,6 +149,8 @@ pub(crate) struct HappensBefore {
     converged_at: [u32; WARPS],
     /// What the lanes of each warp have released to each other since then.
     own: [WarpClock; WARPS],
+    /// What the lanes of a warp know of each other, if parts of it have synchronised since then.
+    lanes: [Option<Box<LaneClocks>>; WARPS],
     shared: SyncVariables,
 }
 
@@ -161,6 +164,7 @@ impl HappensBefore {
             warps: Vec::new(),
             converged_at: [0; WARPS],
             own: [WarpClock::default(); WARPS],
+            lanes: [const { None }; WARPS],
             shared: SyncVariables::default(),
         }
     }
@@ -181,7 +185,8 @@ impl HappensBefore {
             size_of::<WarpOrder>() + known.iter().chain(&fenced).sum::<usize>()
         });
         let warps: usize = warps.sum();
-        warps + self.shared.bytes(&mut counted)
+        let lanes = self.lanes.iter().flatten().count() * size_of::<LaneClocks>();
+        warps + lanes + self.shared.bytes(&mut counted)
     }
 
     /// Whether the program synchronises otherwise than by barriers.
@@ -202,8 +207,15 @@ impl HappensBefore {
         self.own[warp % WARPS]
     }
 
+    /// What the lanes of a warp know of each other beside that, if parts of it have synchronised.
+    #[inline(always)]
+    pub(crate) fn lane_clocks(&self, warp: usize) -> Option<&LaneClocks> {
+        self.lanes[warp % WARPS].as_deref()
+    }
+
     /// Prepares for a block, whose warps have these clocks.
     pub(crate) fn begin(&mut self, block: u32, warps: usize, clocks: &Clocks) {
+        self.lanes = [const { None }; WARPS];
         self.converged_at = std::array::from_fn(|warp| clocks[warp][warp]);
         if !self.tracks {
             return;
@@ -233,7 +245,10 @@ impl HappensBefore {
         let seen = |other: usize| {
             let clock = clocks[warp][other];
             if other == warp {
-                WarpClock { all: self.converged_at[warp] - 1, lanes, upto: clock }
+                let converged_at = self.converged_at[warp];
+                let known = self.lane_clocks(warp);
+                let known = known.map_or(0, |known| known.known_at(lanes, converged_at));
+                WarpClock { all: converged_at - 1, lanes: lanes | known, upto: clock }
             } else {
                 WarpClock { all: clock, ..WarpClock::default() }
             }
@@ -391,6 +406,7 @@ impl HappensBefore {
     pub(crate) fn acquire_phase(&mut self, warp: usize, converged: bool, clocks: &Clocks) {
         if converged {
             self.converged_at[warp] = clocks[warp][warp];
+            self.lanes[warp % WARPS] = None;
         }
         let [mut clock, mut device_scope, mut block_scope] =
             [(); 3].map(|()| VectorClock::default());
@@ -415,6 +431,7 @@ impl HappensBefore {
     pub(crate) fn barrier(&mut self, members: u32, clocks: &Clocks) {
         for warp in lanes(members) {
             self.converged_at[warp] = clocks[warp][warp];
+            self.lanes[warp % WARPS] = None;
         }
         if !self.tracks {
             return;
@@ -448,9 +465,15 @@ impl HappensBefore {
         }
     }
 
-    /// The lanes of a warp have converged, and its clock has advanced.
-    pub(crate) fn warp_barrier(&mut self, warp: usize, clocks: &Clocks) {
-        self.converged_at[warp] = clocks[warp][warp];
+    /// Lanes of a warp have synchronised, and its clock has advanced. What they have fenced counts as fenced by all.
+    pub(crate) fn warp_barrier(&mut self, warp: usize, lanes: u32, clocks: &Clocks) {
+        if lanes == u32::MAX {
+            self.converged_at[warp] = clocks[warp][warp];
+            self.lanes[warp % WARPS] = None;
+        } else {
+            let known = self.lanes[warp % WARPS].get_or_insert_default();
+            known.synchronise(lanes, clocks[warp][warp] - 1);
+        }
         if let Some(state) = self.warps.get_mut(warp) {
             state.device_scope.converge();
             state.block_scope.converge();

@@ -32,6 +32,9 @@ impl WarpClock {
     /// race, but never reports a false one.
     fn join(self, other: Self) -> Self {
         let all = self.all.max(other.all);
+        if self.lanes | other.lanes == 0 {
+            return Self { all, lanes: 0, upto: 0 };
+        }
         let more = [self, other].into_iter().filter(|seen| seen.upto > all && seen.lanes != 0);
         more.fold(Self { all, lanes: 0, upto: 0 }, |joined, seen| Self {
             all,

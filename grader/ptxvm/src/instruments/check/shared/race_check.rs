@@ -2,6 +2,7 @@
 
 use crate::finding::{AccessKind, RaceKind};
 use crate::instruments::check::clocks::{Clocks, WARPS};
+use crate::instruments::check::order::lane_clocks::LaneClocks;
 use crate::instruments::check::order::vector_clock::WarpClock;
 use crate::instruments::check::shared::byte_cells::{
     Accessor, ByteClasses, ByteHistory, OtherReaders, PackError,
@@ -21,6 +22,8 @@ pub(crate) struct CurrentAccess<'c> {
     pub converged_at: u32,
     /// What its lanes have released to each other since then.
     pub own: WarpClock,
+    /// What they know of each other, if parts of the warp have synchronised since then.
+    pub lanes: Option<&'c LaneClocks>,
     pub kind: AccessKind,
     /// The word that is stored, if it is a single one.
     pub value: Option<u32>,
@@ -49,7 +52,10 @@ impl CurrentAccess<'_> {
     fn follows(&self, epoch: &Epoch, lane: u32) -> bool {
         let (warp, by) = (self.warp(), usize::from(epoch.warp) % WARPS);
         if by == warp {
-            epoch.clock < self.converged_at || self.own.covers(epoch.clock, lane)
+            let own = self.access.thread % 32;
+            epoch.clock < self.converged_at
+                || self.own.covers(epoch.clock, lane)
+                || self.lanes.is_some_and(|lanes| lanes.covers(own, lane, epoch.clock))
         } else {
             epoch.clock <= self.clocks[warp][by]
         }
