@@ -34,26 +34,25 @@ pub(super) fn filtered(format: Format, taps: &[Tap], texels: &[TexelBits], chann
 
 /// The sum of integers with weights in 256ths as an integer of 16 bits: rounded to the nearest, half a step upwards.
 fn integer_sum(kind: ChannelKind, bits: u32, sum: i64) -> i64 {
-    // What a step of 8 bits is in 16, and over how many bits the sum is shifted back.
-    let (step, shift) = match (kind, bits) {
-        (ChannelKind::Unsigned, 8) => (257, 8),
-        // 258 and 1/128. An H100 does something else in one of 20 cases, and comes to an integer beside it.
-        (ChannelKind::Signed, 8) => (258 * 128 + 1, 15),
-        _ => (1, 8),
-    };
-    (sum * step + (1 << (shift - 1))) >> shift
+    match (kind, bits) {
+        // A step of 8 bits is 257 in 16, and a signed one 258 and 1/128 with the last four bits of the sum cut off before.
+        (ChannelKind::Unsigned, 8) => (sum * 257 + (1 << 7)) >> 8,
+        (ChannelKind::Signed, 8) => sum + (((sum >> 4) * 257 + (1 << 10)) >> 11),
+        _ => (sum + (1 << 7)) >> 8,
+    }
 }
 
-/// The sum of floats with weights in 256ths. In each quad of texels they are cut off below so many bits of fraction of the largest; the sum is
-/// exact.
+/// The sum of floats with weights in 256ths. In each quad of texels they are cut off below so many bits of fraction of the largest; what
+/// their sum has below the last place of the accumulator is rounded down, and the rest is exact. That place moves by whole hexadecimal digits.
 fn float_sum<'a>(fraction: i32, parts: &(impl Iterator<Item = (&'a Tap, f32)> + Clone)) -> f64 {
-    let mut sum = -0.0;
+    let mut quads = Vec::new();
     for quad in 0..=parts.clone().map(|(tap, _)| tap.quad).max().unwrap_or(0) {
         let members = parts.clone().filter(|(tap, _)| tap.quad == quad);
         let weighty = members.clone().filter(|(tap, _)| tap.weight > 0);
-        let largest = weighty.map(|(_, value)| exponent(value)).max().unwrap_or(0);
+        let largest = weighty.map(|(_, value)| biased_exponent(value)).max();
         // A power of two times an f32 is exact.
-        let unit = f64::from(largest - fraction).exp2();
+        let unit = power_of_two(largest.unwrap_or(0) - fraction);
+        let mut sum = -0.0;
         for (tap, value) in members {
             let value = f64::from(flushed(value));
             // Infinity and NaN have no weight.
@@ -63,8 +62,11 @@ fn float_sum<'a>(fraction: i32, parts: &(impl Iterator<Item = (&'a Tap, f32)> + 
                 value
             };
         }
+        quads.push((largest, sum));
     }
-    sum
+    let largest = quads.iter().filter_map(|(largest, _)| *largest).max().unwrap_or(0);
+    let last = power_of_two(largest / 4 * 4 - fraction) / f64::from(ONE);
+    quads.iter().fold(-0.0, |total, (_, sum)| total + (sum / last).floor() * last)
 }
 
 /// The same without subnormal numbers: zero with their sign.
@@ -72,9 +74,14 @@ fn flushed(value: f32) -> f32 {
     if value.is_subnormal() { 0.0f32.copysign(value) } else { value }
 }
 
-/// The exponent of a float, and the least one of normal floats for zero and subnormal ones.
-fn exponent(value: f32) -> i32 {
-    ((value.to_bits() >> 23 & 0xFF) as i32).max(1) - 127
+/// The exponent of a float as it stands in its bits, and the least one of normal floats for zero and subnormal ones.
+fn biased_exponent(value: f32) -> i32 {
+    ((value.to_bits() >> 23 & 0xFF) as i32).max(1)
+}
+
+/// The power of two that a float with this exponent in its bits is at least.
+fn power_of_two(biased_exponent: i32) -> f64 {
+    f64::from(biased_exponent - 127).exp2()
 }
 
 /// The nearest float; of two that are equally near, the one further from zero.
@@ -115,9 +122,37 @@ mod tests {
     }
 
     #[test]
+    fn quads_are_added_with_a_last_place_that_moves_by_four_bits() {
+        let quads = |parts: &[(f32, u32)]| {
+            let halves = parts.split_at(parts.len() / 2);
+            let tap = |&(_, weight): &(f32, u32), quad| Tap { level: 0, texel: None, weight, quad };
+            let first = halves.0.iter().map(|part| tap(part, 0));
+            let taps: Vec<Tap> = first.chain(halves.1.iter().map(|part| tap(part, 1))).collect();
+            let texels: Vec<TexelBits> =
+                parts.iter().map(|(value, _)| [value.to_bits(), 0, 0, 0]).collect();
+            filtered(Format::new(ChannelKind::Float, 32, 1).unwrap(), &taps, &texels, 0)
+        };
+        // The second quad is rounded down to a multiple of 2^-30.
+        let parts = [
+            (-0.012_801_06, 201),
+            (1.687_891_5, 40),
+            (-0.294_754_6, 12),
+            (-0.065_675_43, 2),
+            (-61.162_61, 1),
+            (-15.871_858, 0),
+            (-0.967_804_7, 0),
+            (0.075_038_5, 0),
+        ];
+        assert_eq!(quads(&parts), 0x39E4_9F20);
+    }
+
+    #[test]
     fn integers_are_added_in_16_bits() {
         let words = [(57, 256)];
         assert_eq!(sum(ChannelKind::Unsigned, 8, &words), 57.0 * 257.0 / 65535.0);
+        // The same without its last four bits: -110, where -109.46 would be nearest to -109.
+        let words = [((-101i32) as u32, 116), ((-16i32) as u32, 140)];
+        assert_eq!(sum(ChannelKind::Signed, 8, &words), -14066.0 / 32767.0);
         let words = [(0xA72E, 128), (0x2C69, 128)];
         // -5684.5 goes upwards.
         assert_eq!(sum(ChannelKind::Signed, 16, &words), -5684.0 / 32767.0);

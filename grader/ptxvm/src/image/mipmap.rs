@@ -1,5 +1,6 @@
 //! The levels of a mipmapped image that a level of detail selects (CUDA C++ Programming Guide, "Texture Fetching").
 
+use super::footprint;
 use super::layout::Image;
 use super::sampler::{ONE, Sampler};
 
@@ -29,25 +30,15 @@ impl Sampler {
     /// The levels of an image that are read.
     pub(super) fn levels(&self, image: &Image, detail: Detail) -> Levels {
         let last = image.levels.len() - 1;
-        let level = match detail {
-            Detail::Base => 0.0,
-            Detail::Level(level) => f64::from(level),
-            Detail::Gradients(x, y) => {
-                let extent = image.levels[0].extent;
-                let length = |derivative: [f32; 3]| {
-                    let parts = derivative.iter().zip(extent);
-                    parts
-                        .map(|(&part, size)| (f64::from(part) * f64::from(size)).powi(2))
-                        .sum::<f64>()
-                };
-                0.5 * length(x).max(length(y)).log2()
-            }
-        };
         // Each part has 8 bits of fraction.
         let fixed = |part: f32| (f64::from(part).clamp(-FAR, FAR) * f64::from(ONE)).floor() as i64;
         let [low, high] = self.level_range.map(fixed);
-        let level = if level.is_nan() { 0.0 } else { level as f32 };
-        let level = (fixed(level) + fixed(self.level_bias)).min(high).max(low);
+        let level = match detail {
+            Detail::Base => 0,
+            Detail::Level(level) => fixed(if level.is_nan() { 0.0 } else { level }),
+            Detail::Gradients(x, y) => footprint::level(x, y, image.levels[0].extent),
+        };
+        let level = (level + fixed(self.level_bias)).min(high).max(low);
         let level = level.clamp(0, last as i64 * i64::from(ONE)) as u32;
         if !self.interpolates_levels {
             let nearest = (level + ONE / 2) / ONE;

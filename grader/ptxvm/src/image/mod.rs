@@ -5,13 +5,14 @@
 //!
 //! - `format` is the table of channel formats.
 //! - `layout` has the shape of an image and the addresses of its texels.
-//! - `sampler` finds texels and weights along one axis, `cube` the face of a cube, `mipmap` the levels.
+//! - `sampler` finds texels and weights along one axis, `cube` the face of a cube, `mipmap` the levels, `footprint` the level for derivatives.
 //! - `filter` adds texels up, and `fetch` puts these together; `surface` has the places of surface accesses.
 //! - `object` is what a kernel's handle stands for.
 
 mod cube;
 pub(crate) mod fetch;
 mod filter;
+mod footprint;
 pub mod format;
 pub mod layout;
 mod mipmap;
