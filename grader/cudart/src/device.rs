@@ -126,6 +126,8 @@ operations! {
     Order: fn order(steps: Vec<OrderStep>) -> ();
     /// What copies and fills that the host has not waited for access in some memory, by the addresses of its starts.
     Pending: fn pending(starts: Vec<u64>) -> Vec<AccessedRange>;
+    /// Which work must be done now of what the program has begun, by its numbers, in the order in which it is to be done.
+    Due: fn due(due: Due) -> Vec<u64>;
     /// Notes that a launch was refused before it reached the device.
     NotStarted: fn not_started<'a>(kernel: &'a str) -> ();
     /// Sets a limit of what kernels use.
@@ -136,6 +138,30 @@ operations! {
     MemoryInfo: fn memory_info() -> MemoryInfo;
     /// The driver's name and text for an error that the device has just returned.
     ErrorText: fn error_text(error: CudaError) -> ErrorText;
+}
+
+impl Request<'_> {
+    /// Whether it depends on the work that the program has begun, or changes what that depends on.
+    pub fn needs_memory(&self) -> bool {
+        matches!(
+            self,
+            Self::Unload { .. }
+                | Self::Free { .. }
+                | Self::Write { .. }
+                | Self::Read { .. }
+                | Self::Fill { .. }
+                | Self::Copy { .. }
+                | Self::WriteSymbol { .. }
+                | Self::ReadSymbol { .. }
+                | Self::Launch { .. }
+                | Self::FreeArray { .. }
+                | Self::WriteRegion { .. }
+                | Self::ReadRegion { .. }
+                | Self::CopyRegion { .. }
+                | Self::DestroyImageObject { .. }
+                | Self::SetLimit { .. }
+        )
+    }
 }
 
 /// The code of a module.
@@ -228,8 +254,32 @@ pub enum OrderStep {
         /// The memory of the device, or that both sides have, that it accesses.
         accesses: Vec<AccessedRange>,
     },
+    /// Work is issued that is done later.
+    Begin {
+        /// Its number, which ascend.
+        operation: u64,
+        /// The stream that it is in.
+        stream: u64,
+        /// The function of the runtime that issues it.
+        call: String,
+        /// The memory that it is known to access, as for other work.
+        accesses: Vec<AccessedRange>,
+    },
+    /// The launch, copy or fill that comes next is this work that was begun; for `None` it is new again.
+    Resume(Option<u64>),
     /// The host accesses memory that both sides have.
     Host(AccessedRange),
+}
+
+/// Which of the work that was begun must be done now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Due {
+    /// All of it.
+    All,
+    /// What the host has waited for.
+    Host,
+    /// What comes before the next work of a stream.
+    Stream(u64),
 }
 
 /// What the host waits for.
@@ -310,6 +360,8 @@ pub struct Properties {
     pub multiprocessors: u32,
     /// True if event times are measured; otherwise they are simulated.
     pub real_time: bool,
+    /// True if work in streams is to be done as late as the program's own order allows.
+    pub late: bool,
 }
 
 /// The free and the total global memory.

@@ -6,20 +6,20 @@ mod profile;
 pub use profile::KernelProfile;
 
 use crate::device::{
-    AccessedRange, Answer, Code, Device, ErrorText, KernelInfo, Launch, Launched, Limit,
+    AccessedRange, Answer, Code, Device, Due, ErrorText, KernelInfo, Launch, Launched, Limit,
     MemoryInfo, OrderStep, Properties, Symbol,
 };
 use crate::error::CudaError;
 use crate::fatbin;
 use crate::frame::Bytes;
 use crate::images::{ArrayShape, ImageObjectDesc, Region};
-use crate::order::{Call, StreamOrder, StreamRace};
+use crate::order::{Call, Side, StreamOrder, StreamRace};
 use images::Arrays;
 use profile::Profiles;
 use ptxvm::finding::{Check, Fault};
 use ptxvm::{
-    Access, BufferId, Finding, HostFault, Init, Kernel, LaunchError, Memory, Module, Options,
-    Touch, TouchedBytes,
+    Access, BufferId, Finding, FindingKind, HostFault, Init, Kernel, LaunchError, Memory, Module,
+    Options, Touch, TouchedBytes,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -83,6 +83,8 @@ pub struct VmDevice {
     freed: BTreeMap<BufferId, (usize, usize)>,
     findings: Vec<LaunchFinding>,
     order: StreamOrder,
+    /// Whether programs are to do work in streams as late as their own order allows.
+    late: bool,
     /// Why the last launch was refused, if it was.
     refused: Option<LaunchError>,
 }
@@ -164,15 +166,30 @@ impl VmDevice {
         self.refused.as_ref()
     }
 
-    /// The findings of all launches, in their order.
-    pub fn launch_findings(&self) -> &[LaunchFinding] {
-        &self.findings
+    /// The findings of all launches, in their order. A read of what nothing has written is none of its own if the kernel that writes it
+    /// only comes later here because nothing orders the two.
+    pub fn launch_findings(&self) -> impl Iterator<Item = &LaunchFinding> {
+        self.findings.iter().filter(|found| {
+            let FindingKind::Uninitialised(read) = &found.finding.kind else { return true };
+            let reads = |side: &Side| {
+                !side.writes && matches!(&side.call, Call::Kernel(name) if *name == found.kernel)
+            };
+            let of =
+                |race: &StreamRace| read.place.is_some_and(|(buffer, _)| buffer == race.buffer);
+            !self.races().iter().any(|race| of(race) && race.sides.iter().any(reads))
+        })
     }
 
     /// Follows launches from the first one on, since the program will have more than one stream. Else they are followed once there is
     /// one.
     pub fn expect_streams(&mut self) {
         self.order.expect_streams();
+    }
+
+    /// Has programs that create streams do their work as late as their own order allows, and what was issued last first where they
+    /// leave a choice: so that one which forgets to wait gets a wrong result.
+    pub fn delay_streams(&mut self) {
+        self.late = true;
     }
 
     /// The work of the program that nothing orders, though it accesses the same memory.
@@ -318,6 +335,7 @@ impl Device for VmDevice {
             memory: TOTAL,
             multiprocessors: 16,
             real_time: false,
+            late: self.late,
         })
     }
 
@@ -523,6 +541,12 @@ impl Device for VmDevice {
                     let call = Call::Function(call);
                     self.order.issue(stream, call, &accessed, |id| self.memory.size(id));
                 }
+                OrderStep::Begin { operation, stream, call, accesses } => {
+                    let accessed =
+                        accesses.iter().filter_map(|range| self.accessed(range)).collect();
+                    self.order.begin(operation, stream, Call::Function(call), accessed);
+                }
+                OrderStep::Resume(operation) => self.order.resume(operation),
                 OrderStep::Host(range) => {
                     if let Some(mut accessed) = self.accessed(&range) {
                         // It may be a flag that a kernel sets as well: then the host's access is a strong one too.
@@ -548,6 +572,10 @@ impl Device for VmDevice {
             }));
         }
         Ok(all)
+    }
+
+    fn due(&mut self, due: Due) -> Answer<Vec<u64>> {
+        Ok(self.order.due(due))
     }
 
     fn not_started(&mut self, kernel: &str) -> Answer<()> {

@@ -86,7 +86,7 @@ pub(super) fn run(args: &RunArgs, dir: Option<&Path>, nvcc: Option<&Path>) -> Re
         arch,
         args: &args.args,
         count: args.profile,
-        patient: !args.check && !args.sandbox,
+        checks: args.check,
         confined: args.sandbox,
     };
     let ran = program::run(emulated, &grader)?;

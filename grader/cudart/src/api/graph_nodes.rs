@@ -4,7 +4,7 @@ use super::c::{Dim3, HandleValue, Kind, put, string, values};
 use super::launch::{Asked, prepare};
 use super::memory::{CopyForm, Fill, Sides, copy_in, copy_rows, fill_elements};
 use super::table::table;
-use crate::client::{Client, Graph, HostFunction, Work, enter};
+use crate::client::{Choice, Client, Graph, HostFunction, Work, enter};
 use crate::device::Answer;
 use crate::error::CudaError;
 use std::collections::BTreeSet;
@@ -63,7 +63,7 @@ extern "C" fn cudaGraphDestroy(graph: HandleValue) -> u32 {
 unsafe extern "C" fn cudaGraphClone(to: *mut HandleValue, graph: HandleValue) -> u32 {
     enter(|client| {
         let original = client.graphs.graph(graph)?.clone();
-        let (copy, nodes) = client.copied(&original);
+        let (copy, nodes) = client.copied(&original)?;
         let clone = client.new_graph(copy);
         client.graphs.copies.extend(nodes.into_iter().map(|(old, new)| ((clone, old), new)));
         // SAFETY: null is refused; else the program says it is a graph.
@@ -378,7 +378,7 @@ unsafe extern "C" fn cudaGraphAddNode(
     after: *const HandleValue,
     _edges: *const c_void,
     count: usize,
-    params: *const NodeParams,
+    params: *mut NodeParams,
 ) -> u32 {
     if params.is_null() {
         return enter(|_| Err(CudaError::INVALID_VALUE));
@@ -387,6 +387,10 @@ unsafe extern "C" fn cudaGraphAddNode(
     unsafe {
         let kind = (*params).kind;
         let inner = (&raw const (*params).params).cast::<u64>();
+        if kind == CONDITIONAL {
+            let params = (&raw mut (*params).params).cast();
+            return add_conditional(to, graph, (after, count), params);
+        }
         add(to, graph, (after, count), |client| match kind {
             0 => given(inner.cast::<KernelParams>())?.work(client),
             // The parameters of the copy follow flags of 16 bytes.
@@ -400,6 +404,47 @@ unsafe extern "C" fn cudaGraphAddNode(
             _ => Err(CudaError::NOT_SUPPORTED),
         })
     }
+}
+
+/// `cudaGraphNodeTypeConditional`.
+const CONDITIONAL: c_uint = 13;
+
+/// The C type `cudaConditionalNodeParams`.
+#[repr(C)]
+struct ConditionalParams {
+    condition: u64,
+    kind: c_uint,
+    graphs: c_uint,
+    bodies: *const HandleValue,
+}
+
+/// Graphs of one node, at most: more is a mistake of the caller.
+const MAX_BODIES: c_uint = 1 << 16;
+
+/// # Safety
+/// `to` is null or may be written, `after` points to so many nodes, and `params` may be read and written.
+unsafe fn add_conditional(
+    to: *mut HandleValue,
+    graph: HandleValue,
+    (after, count): (*const HandleValue, usize),
+    params: *mut ConditionalParams,
+) -> u32 {
+    enter(|client| {
+        if to.is_null() || (after.is_null() && count > 0) {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        // SAFETY: the same contract.
+        let (after, &ConditionalParams { condition, kind, graphs, .. }) =
+            unsafe { (values(after, count), &*params) };
+        let choice = Choice::of(kind, graphs).filter(|_| graphs <= MAX_BODIES);
+        let asked = (condition, choice.ok_or(CudaError::INVALID_VALUE)?, graphs);
+        let (node, bodies) = client.add_conditional(graph, after.into_iter().collect(), asked)?;
+        // SAFETY: the same contract.
+        unsafe {
+            (*params).bodies = bodies;
+            put(to, node)
+        }
+    })
 }
 
 /// Changes edges of a graph, each by `change`.
@@ -648,6 +693,7 @@ unsafe extern "C" fn cudaGraphDebugDotPrint(
                 Work::Child(_) => "CHILD_GRAPH".into(),
                 Work::Record(_) => "EVENT_RECORD".into(),
                 Work::Wait(_) => "EVENT_WAIT".into(),
+                Work::Conditional(_) => "CONDITIONAL".into(),
             };
             // Writing into a string cannot fail, here and below.
             let _ = writeln!(text, "  node_{} [label=\"{label}\"];", number(handle));
@@ -672,5 +718,6 @@ mod tests {
         assert_eq!(size_of::<CopyParams>(), 160);
         assert_eq!(size_of::<FillParams>(), 40);
         assert_eq!(size_of::<NodeParams>(), 256);
+        assert_eq!(size_of::<ConditionalParams>(), 24);
     }
 }

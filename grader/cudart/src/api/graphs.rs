@@ -23,6 +23,7 @@ table![
     cudaGraphUpload,
     cudaGraphLaunch,
     cudaGraphExecDestroy,
+    cudaGraphConditionalHandleCreate,
 ];
 
 /// The modes of a capture, which say what other threads may call meanwhile: all of it is permitted here.
@@ -193,31 +194,48 @@ extern "C" fn cudaGraphUpload(graph: HandleValue, handle: HandleValue) -> u32 {
 
 #[unsafe(no_mangle)]
 extern "C" fn cudaGraphLaunch(graph: HandleValue, handle: HandleValue) -> u32 {
-    let mut steps = Vec::new();
+    let mut captured = false;
     let mut stream = handle;
     let code = enter(|client| {
         stream = meant(client, handle)?;
         let part = client.graph_of_executable(graph)?;
         // In a capture it becomes a part of another graph.
-        if !client.capture(stream, Work::Child(part))? {
-            steps = client.begin_launch(graph, stream)?;
-        }
+        captured = client.capture(stream, Work::Child(part))?;
+        if captured { Ok(()) } else { client.set_conditions(graph, stream) }
+    });
+    if code != SUCCESS || captured {
+        return code;
+    }
+    run(graph, stream)
+}
+
+/// Runs a graph in a stream, step by step. The host's functions are called without the context.
+fn run(graph: HandleValue, stream: u64) -> u32 {
+    let mut steps = Vec::new();
+    let code = enter(|client| {
+        steps = client.begin_launch(graph, stream)?;
         Ok(())
     });
     if code != SUCCESS {
         return code;
     }
-    if steps.is_empty() {
-        return SUCCESS;
-    }
     for step in &steps {
         if let Some((function, data)) = host_function(step) {
             run_host_function(|| function(data as *mut c_void));
         }
-        let code = enter(|client| client.run_step(step, stream));
+        let mut own = stream;
+        let code = enter(|client| {
+            own = client.begin_step(step, stream)?;
+            Ok(())
+        });
+        let code = if code == SUCCESS { run_chosen(&step.work, own) } else { code };
         if code != SUCCESS {
             return code;
         }
+        enter(|client| {
+            client.end_step(step, own);
+            Ok(())
+        });
     }
     enter(|client| {
         client.end_launch(graph, stream);
@@ -225,7 +243,48 @@ extern "C" fn cudaGraphLaunch(graph: HandleValue, handle: HandleValue) -> u32 {
     })
 }
 
+/// Runs the graphs that a condition chooses, if the work is that.
+fn run_chosen(work: &Work, stream: u64) -> u32 {
+    let Work::Conditional(conditional) = work else { return SUCCESS };
+    loop {
+        let mut chosen = None;
+        let code = enter(|client| {
+            // A kernel that failed sets no condition any more.
+            if !client.has_failed() {
+                chosen = client.choose(conditional, stream)?;
+            }
+            Ok(())
+        });
+        let Some((body, again)) = chosen else { return code };
+        let code = run(body, stream);
+        if code != SUCCESS || !again {
+            return code;
+        }
+    }
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn cudaGraphExecDestroy(graph: HandleValue) -> u32 {
     enter(|client| client.destroy_executable(graph))
+}
+
+/// `cudaGraphCondAssignDefault`.
+const ASSIGN_DEFAULT: c_uint = 1;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaGraphConditionalHandleCreate(
+    to: *mut u64,
+    graph: HandleValue,
+    default: c_uint,
+    flags: c_uint,
+) -> u32 {
+    enter(|client| {
+        if to.is_null() || flags > ASSIGN_DEFAULT {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let condition =
+            client.new_condition(graph, (flags == ASSIGN_DEFAULT).then_some(default))?;
+        // SAFETY: not null; the program says it is a handle.
+        unsafe { put(to, condition) }
+    })
 }

@@ -151,7 +151,8 @@ unsafe fn launch(asked: &Asked, stream: u64) -> u32 {
         if client.has_failed() {
             return Ok(());
         }
-        client.issue(stream, Work::Kernel { host: asked.host as usize, launch })
+        let work = Work::Kernel { host: asked.host as usize, launch };
+        client.issue_later(stream, "a launch", Vec::new(), work)
     })
 }
 

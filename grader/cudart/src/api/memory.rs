@@ -3,11 +3,12 @@
 use super::c::{Kind, put};
 use super::streams::meant;
 use super::table::table;
-use crate::client::{Client, MAX_PIECE, PER_THREAD, PagesKind, Place, enter};
-use crate::device::{AccessedRange, Answer, Awaited, Device, MemoryInfo, OrderStep, Request};
+use crate::client::{Client, MAX_PIECE, PER_THREAD, PagesKind, Place, Work, enter};
+use crate::device::{AccessedRange, Answer, Awaited, Device, Due, MemoryInfo, OrderStep, Request};
 use crate::error::CudaError;
 use crate::frame::Bytes;
 use std::ffi::{c_int, c_uint, c_void};
+use std::sync::Arc;
 
 table![
     cudaMalloc,
@@ -184,6 +185,7 @@ extern "C" fn cudaFreeHost(address: u64) -> u32 {
             return Ok(());
         }
         client.note(OrderStep::Synchronise(Awaited::Device));
+        client.catch_up(Due::Host)?;
         client.free_managed(address, PagesKind::Pinned)
     })
 }
@@ -422,12 +424,13 @@ unsafe extern "C" fn cudaMemcpy_ptds(to: u64, from: u64, bytes: usize, kind: Kin
 /// As for `copy`.
 unsafe fn memcpy(to: u64, from: u64, bytes: usize, kind: Kind, stream: u64) -> u32 {
     enter(|client| {
-        client.wait()?;
         let stream = client.stream(stream);
-        // SAFETY: the same contract.
-        unsafe {
-            copy_in(client, ("cudaMemcpy", CopyForm::Synchronous), stream, (to, from, bytes, kind))
-        }
+        let call = ("cudaMemcpy", CopyForm::Synchronous);
+        client.in_stream(stream, |client| {
+            client.wait()?;
+            // SAFETY: the same contract.
+            unsafe { copy_in(client, call, stream, (to, from, bytes, kind)) }
+        })
     })
 }
 
@@ -471,10 +474,18 @@ unsafe extern "C" fn cudaMemcpyAsync(
     enter(|client| {
         let stream = meant(client, stream)?;
         let call = ("cudaMemcpyAsync", CopyForm::Asynchronous);
-        // SAFETY: the same contract; what a graph copies stays until its last launch.
-        client.issue_copy(stream, move |client, stream| unsafe {
+        // SAFETY: the same contract; what a graph copies stays until its last launch, what waits until the program waits for it.
+        let copy = Work::Copy(Arc::new(move |client: &mut Client, stream| unsafe {
             copy_in(client, call, stream, (to, from, bytes, kind))
-        })
+        }));
+        let sides = Sides { to, to_pitch: bytes, from, from_pitch: bytes };
+        let places = (client.place(to), client.place(from));
+        match check_direction(kind, places) {
+            Ok(()) if bytes > 0 => {
+                client.issue_later(stream, call.0, sides.accesses(bytes, 1), copy)
+            }
+            _ => client.issue(stream, copy),
+        }
     })
 }
 
@@ -546,12 +557,13 @@ unsafe extern "C" fn cudaMemcpy2D_ptds(
 /// As for `copy_rows`.
 unsafe fn memcpy_2d(sides: Sides, size: (usize, usize), kind: Kind, stream: u64) -> u32 {
     enter(|client| {
-        client.wait()?;
         let stream = client.stream(stream);
-        // SAFETY: the same contract.
-        unsafe {
-            copy_rows(client, ("cudaMemcpy2D", CopyForm::Synchronous), stream, sides, size, kind)
-        }
+        let call = ("cudaMemcpy2D", CopyForm::Synchronous);
+        client.in_stream(stream, |client| {
+            client.wait()?;
+            // SAFETY: the same contract.
+            unsafe { copy_rows(client, call, stream, sides, size, kind) }
+        })
     })
 }
 
@@ -596,6 +608,13 @@ impl Fill {
         Self { address, pitch, value: value.cast_unsigned(), element: 1, width, height }
     }
 
+    /// What it writes.
+    fn accesses(self) -> impl Iterator<Item = AccessedRange> {
+        let bytes = (self.width * self.element) as u64;
+        let all = rows(self.address, self.pitch, self.height);
+        all.map(move |address| AccessedRange { address, bytes, writes: true })
+    }
+
     /// "Unused if height is 1" (CUDA Runtime API, "cudaMemset2D").
     fn fits_its_pitch(self) -> Answer<()> {
         let fits = self.width <= self.pitch || self.height <= 1;
@@ -625,13 +644,7 @@ pub(super) unsafe fn fill_elements(
             }
         }
     }
-    let bytes = (width * element) as u64;
-    let all = rows(address, pitch, height);
-    client.note_work(
-        stream,
-        call,
-        all.map(|address| AccessedRange { address, bytes, writes: true }),
-    );
+    client.note_work(stream, call, fill.accesses());
     Ok(())
 }
 
@@ -668,7 +681,7 @@ unsafe fn memset(call: &str, fill: Fill, stream: u64) -> u32 {
         fill.fits_its_pitch()?;
         let stream = client.stream(stream);
         // SAFETY: the same contract.
-        unsafe { fill_elements(client, call, stream, fill)? };
+        client.in_stream(stream, |client| unsafe { fill_elements(client, call, stream, fill) })?;
         if client.place(fill.address) == Place::Managed {
             client.note(OrderStep::Synchronise(Awaited::Stream(stream)));
         }
@@ -684,10 +697,11 @@ unsafe fn memset_async(call: &'static str, fill: Fill, stream: u64) -> u32 {
     enter(|client| {
         let stream = meant(client, stream)?;
         fill.fits_its_pitch()?;
-        // SAFETY: the same contract.
-        client.issue_fill(stream, move |client, stream| unsafe {
+        // SAFETY: the same contract; what waits stays until the program waits for it.
+        let work = Work::Fill(Arc::new(move |client: &mut Client, stream| unsafe {
             fill_elements(client, call, stream, fill)
-        })
+        }));
+        client.issue_later(stream, call, fill.accesses().collect(), work)
     })
 }
 

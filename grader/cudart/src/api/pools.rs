@@ -75,8 +75,10 @@ unsafe extern "C" fn cudaMallocFromPoolAsync(
 extern "C" fn cudaFreeAsync(address: u64, stream: u64) -> u32 {
     enter(|client| {
         let stream = meant(client, stream)?;
-        note_whole(client, "cudaFreeAsync", stream, address);
-        free(client, address)
+        client.in_stream(stream, |client| {
+            note_whole(client, "cudaFreeAsync", stream, address);
+            free(client, address)
+        })
     })
 }
 

@@ -6,7 +6,7 @@ use super::table::table;
 use crate::client::{
     Client, Handle, HostFunction, Moment, Work, complain, enter, run_host_function,
 };
-use crate::device::{Awaited, OrderStep, StreamKind};
+use crate::device::{Awaited, Due, OrderStep, StreamKind};
 use crate::error::{CudaError, SUCCESS};
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -227,7 +227,7 @@ extern "C" fn cudaLaunchHostFunc(
     let code = enter(|client| {
         let stream = meant(client, handle)?;
         captured = client.capture(stream, Work::Host(function, data as usize))?;
-        Ok(())
+        if captured { Ok(()) } else { client.catch_up(Due::Stream(stream)) }
     });
     if code == SUCCESS && !captured {
         run_host_function(|| function(data));
@@ -272,6 +272,7 @@ extern "C" fn cudaEventRecordWithFlags(
         let (_, timed) = event(client, handle)?;
         let recorded = Some(client.now());
         client.handles.insert(handle, Handle::Event { recorded, timed });
+        client.take_time(handle, stream)?;
         client.record_event(handle, stream);
         Ok(())
     })
@@ -299,12 +300,13 @@ unsafe extern "C" fn cudaEventElapsedTime(
 ) -> u32 {
     enter(|client| {
         let (first, second) = (event(client, from)?, event(client, until)?);
-        let ((Some(start), true), (Some(end), true)) = (first, second) else {
+        let ((Some(_), true), (Some(_), true)) = (first, second) else {
             return Err(CudaError::INVALID_RESOURCE_HANDLE);
         };
         // Success means that both have happened.
         client.note(OrderStep::Synchronise(Awaited::Event(from)));
         client.note(OrderStep::Synchronise(Awaited::Event(until)));
+        client.catch_up(Due::Host)?;
         let simulated = !client.known_properties()?.real_time;
         if simulated && !client.time_noted {
             client.time_noted = true;
@@ -313,7 +315,8 @@ unsafe extern "C" fn cudaEventElapsedTime(
         let at = |moment: Moment| {
             moment.clock as f64 + if simulated { moment.copied as f64 } else { 0.0 }
         };
-        let milliseconds = (at(end) - at(start)) / 1e6;
+        let time_of = |handle| event(client, handle).map(|(recorded, _)| recorded.map_or(0.0, at));
+        let milliseconds = (time_of(until)? - time_of(from)?) / 1e6;
         // SAFETY: null is refused; else the program says it is a float.
         unsafe { put(to, milliseconds as f32) }
     })

@@ -107,10 +107,12 @@ impl VariableCopy {
     unsafe fn run_at_once(self, stream: u64) -> u32 {
         let name = if self.writes { "cudaMemcpyToSymbol" } else { "cudaMemcpyFromSymbol" };
         enter(|client| {
-            client.wait()?;
             let stream = client.stream(stream);
-            // SAFETY: the same contract.
-            unsafe { self.run(client, (name, CopyForm::Synchronous), stream) }
+            client.in_stream(stream, |client| {
+                client.wait()?;
+                // SAFETY: the same contract.
+                unsafe { self.run(client, (name, CopyForm::Synchronous), stream) }
+            })
         })
     }
 

@@ -84,7 +84,6 @@ unsupported![
     cudaGraphAddMemcpyNodeFromSymbol,
     cudaGraphAddMemcpyNodeToSymbol,
     cudaGraphChildGraphNodeGetGraph,
-    cudaGraphConditionalHandleCreate,
     cudaGraphEventRecordNodeGetEvent,
     cudaGraphEventRecordNodeSetEvent,
     cudaGraphEventWaitNodeGetEvent,

@@ -1,5 +1,6 @@
 //! The state of the program's only context, and its requests to the device.
 
+mod deferred;
 mod graph;
 mod graphs;
 
@@ -9,18 +10,19 @@ use super::pools::Pools;
 use super::registry::registry;
 use super::stdio::{complain, print};
 use crate::device::{
-    Answer, Awaited, Caller, Code, Device, Launch, Limit, OrderStep, Properties, Request,
+    Answer, Awaited, Caller, Code, Device, Due, Launch, Limit, OrderStep, Properties, Request,
 };
 use crate::error::CudaError;
 use crate::fatbin;
 use crate::frame::{self, Frame};
+use deferred::Deferred;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::CString;
 use std::os::unix::net::UnixStream;
 use std::thread::ThreadId;
 
-pub(crate) use graph::{Graph, HostFunction, Work};
+pub(crate) use graph::{Choice, Graph, HostFunction, Work};
 use graphs::Graphs;
 pub(crate) use graphs::host_function;
 
@@ -68,6 +70,7 @@ pub(crate) struct Client {
     pub handles: BTreeMap<u64, Handle>,
     next_handle: u64,
     pub graphs: Graphs,
+    deferred: Deferred,
     pub images: Images,
     /// The default streams of host threads.
     pub of_threads: HashMap<ThreadId, u64>,
@@ -128,6 +131,7 @@ impl Client {
             // Not a small number, so that no handle equals one of CUDA's own (1 and 2 are streams).
             next_handle: 0x1000,
             graphs: Graphs::default(),
+            deferred: Deferred::default(),
             images: Images::default(),
             of_threads: HashMap::new(),
             names: BTreeMap::new(),
@@ -140,6 +144,9 @@ impl Client {
 
     /// Sends a request to the device; the frame holds the answer.
     pub fn ask(&mut self, request: &Request<'_>) -> Answer<Frame> {
+        if request.needs_memory() {
+            self.catch_up(Due::All)?;
+        }
         self.tell_order()?;
         let asked = frame::write(&mut self.stream, request);
         asked.and_then(|()| Frame::read(&mut self.stream)).map_err(|_| self.lost())
@@ -200,7 +207,7 @@ impl Client {
         let (major, minor) = self.known_properties()?.capability;
         let ptx = fatbin::ptx(&image, major * 10 + minor);
         let ptx = ptx.map_err(|_| CudaError::NO_KERNEL_IMAGE)?;
-        let number = self.load(Code::ptx(&ptx))?;
+        let number = self.load(Code::ptx(&with_device_runtime(ptx)))?;
         self.modules.insert(index, number);
         self.place_managed_variables(index, number)?;
         Ok(number)
@@ -241,6 +248,8 @@ impl Client {
 
     /// Frees everything and starts again, as `cudaDeviceReset` does.
     pub fn reset(&mut self) -> Answer<()> {
+        self.catch_up(Due::All).ok();
+        self.free_conditions().ok();
         self.flush();
         for address in std::mem::take(&mut self.allocations).into_keys() {
             self.free(address).ok();
@@ -332,12 +341,32 @@ impl Client {
 
     /// Whether an address is in memory of the device alone.
     pub fn is_on_device(&self, address: u64) -> bool {
-        let holds = |all: &BTreeMap<u64, u64>| {
-            let below = all.range(..=address).next_back();
-            below.is_some_and(|(&start, &bytes)| address - start <= bytes)
-        };
-        holds(&self.allocations) || holds(&self.given)
+        self.allocation(address).is_some()
     }
+
+    /// The start and the size of the device memory that holds an address, or ends there.
+    fn allocation(&self, address: u64) -> Option<(u64, u64)> {
+        let holding = |all: &BTreeMap<u64, u64>| {
+            let (&start, &bytes) = all.range(..=address).next_back()?;
+            (address - start <= bytes).then_some((start, bytes))
+        };
+        holding(&self.allocations).or_else(|| holding(&self.given))
+    }
+}
+
+/// PTX with the functions that it takes from NVIDIA's library for the device (`cudadevrt`), as far as they are known. A condition's
+/// handle is the address of its value.
+fn with_device_runtime(mut ptx: String) -> String {
+    const NAME: &str = "cudaGraphSetConditional";
+    if ptx.contains(NAME) {
+        ptx.push_str(
+            ".visible .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)\n\
+             {\n.reg .b64 %rd<2>;\n.reg .b32 %r<2>;\n\
+             ld.param.u64 %rd1, [handle];\nld.param.u32 %r1, [value];\n\
+             st.global.u32 [%rd1], %r1;\nret;\n}\n",
+        );
+    }
+    ptx
 }
 
 impl Caller for Client {

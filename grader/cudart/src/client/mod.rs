@@ -10,13 +10,15 @@ mod registry;
 mod stdio;
 mod streams;
 
-use crate::device::{Answer, Awaited};
+use crate::device::{Answer, Awaited, Due};
 use crate::error::{CudaError, SUCCESS};
 use std::cell::Cell;
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(crate) use context::{Client, Graph, Handle, HostFunction, Moment, Place, Work, host_function};
+pub(crate) use context::{
+    Choice, Client, Graph, Handle, HostFunction, Moment, Place, Work, host_function,
+};
 pub(crate) use images::{ArrayRecord, ObjectRecord, RESOURCE_WORDS};
 pub(crate) use pages::{Kind as PagesKind, MAX_PIECE};
 pub use registry::Function;
@@ -52,8 +54,10 @@ pub fn synchronise() -> Answer<()> {
 /// Prints the last output of the program's kernels when it ends.
 pub fn finish() {
     if let Some(client) = client().as_mut() {
-        client.flush();
         client.open_pages();
+        client.catch_up(Due::All).ok();
+        client.free_conditions().ok();
+        client.flush();
         client.tell_order().ok();
     }
 }

@@ -3,7 +3,7 @@
 use super::context::{Client, Handle};
 use super::guard;
 use super::pages::Kind;
-use crate::device::{AccessedRange, Answer, Awaited, Device, OrderStep, StreamKind};
+use crate::device::{AccessedRange, Answer, Awaited, Device, Due, OrderStep, StreamKind};
 
 /// The handle of the default stream, and CUDA's own ones for its two kinds: `cudaStreamLegacy` and `cudaStreamPerThread`.
 const DEFAULT: u64 = 0;
@@ -41,6 +41,15 @@ impl Client {
         call: &str,
         accesses: impl IntoIterator<Item = AccessedRange>,
     ) {
+        let accesses = self.of_device(accesses);
+        self.note(OrderStep::Work { stream, call: call.to_owned(), accesses });
+    }
+
+    /// What of some ranges is in memory that the device knows, by its addresses. Of pinned memory it is noted that it is in use.
+    pub fn of_device(
+        &mut self,
+        accesses: impl IntoIterator<Item = AccessedRange>,
+    ) -> Vec<AccessedRange> {
         let accesses: Vec<AccessedRange> =
             accesses.into_iter().filter_map(|range| self.on_device(range)).collect();
         for range in &accesses {
@@ -49,7 +58,7 @@ impl Client {
                 self.in_use.insert(start);
             }
         }
-        self.note(OrderStep::Work { stream, call: call.to_owned(), accesses });
+        accesses
     }
 
     /// A range of the program's addresses by the device's; `None` for memory that only the program has.
@@ -64,6 +73,7 @@ impl Client {
     /// Waits for work of the device as far as a call does: prints the output of its kernels, and returns their error.
     pub fn synchronise(&mut self, awaited: Awaited) -> Answer<()> {
         self.note(OrderStep::Synchronise(awaited));
+        self.catch_up(Due::Host)?;
         self.wait()
     }
 

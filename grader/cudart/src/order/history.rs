@@ -7,10 +7,11 @@ use ptxvm::Touch;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// An operation: how many its stream had issued with it, and the number of its description.
+/// An operation: how many its stream had issued with it, how many all streams had, and the number of its description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Operation {
     pub count: u64,
+    pub number: u64,
     pub described: usize,
 }
 
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
 
     fn operation(count: u64) -> Operation {
-        Operation { count, described: 0 }
+        Operation { count, number: count, described: 0 }
     }
 
     /// Against a list of single bytes.

@@ -16,14 +16,16 @@ mod clock;
 mod history;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
-use crate::device::{Awaited, StreamKind};
+use crate::device::{Awaited, Due, StreamKind};
 use clock::Clock;
 use history::{Conflict, History, Operation};
 use ptxvm::{BufferId, Touch, TouchedBytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
+use waiting::Waiting;
 
 /// More races are not kept: a program that has so many repeats a mistake.
 const MAX_RACES: usize = 64;
@@ -132,6 +134,12 @@ pub(crate) struct StreamOrder {
     expected: bool,
     /// How many ranges the history has at most.
     ranges: usize,
+    /// How many operations there were.
+    issued: u64,
+    /// The operations that are not done yet, by their handles.
+    waiting: BTreeMap<u64, Waiting>,
+    /// The one of them that is done next.
+    resumed: Option<Waiting>,
     /// The program has so many streams, events or accesses that its order is not followed any more.
     gave_up: bool,
 }
@@ -157,6 +165,9 @@ impl Default for StreamOrder {
             known: BTreeSet::new(),
             expected: false,
             ranges: 0,
+            issued: 0,
+            waiting: BTreeMap::new(),
+            resumed: None,
             gave_up: false,
         }
     }
@@ -226,7 +237,8 @@ impl StreamOrder {
         let clocks = (self.events.len() + self.streams.len()) * self.streams.len();
         if clocks > MAX_COUNTS || self.ranges > MAX_RANGES {
             let (races, known) = (std::mem::take(&mut self.races), std::mem::take(&mut self.known));
-            *self = Self { races, known, gave_up: true, ..Self::default() };
+            let waiting = std::mem::take(&mut self.waiting);
+            *self = Self { races, known, waiting, gave_up: true, ..Self::default() };
         }
     }
 
@@ -268,13 +280,16 @@ impl StreamOrder {
                 }
             }
         }
-        // What the host knows happens before all that is to come.
-        let Self { streams, host, history, .. } = self;
-        let is_open = |stream: usize| streams[stream].clock.of(stream) > host.of(stream);
+        // What the host knows happens before all that is to come, but not before all that still waits.
+        let Self { streams, host, history, waiting, .. } = self;
+        let is_open = |stream: usize| {
+            let known = waiting.values().map(|waiting| waiting.clock.of(stream));
+            streams[stream].clock.of(stream) > known.fold(host.of(stream), u64::min)
+        };
         history.retain(|_, history| history.retain(is_open));
     }
 
-    /// An operation is issued that accesses memory. `size_of`: how large buffers are.
+    /// An operation is issued that accesses memory, and done; or the one that was resumed is done. `size_of`: how large buffers are.
     pub fn issue(
         &mut self,
         stream: u64,
@@ -282,27 +297,20 @@ impl StreamOrder {
         accessed: &[TouchedBytes],
         size_of: impl Fn(BufferId) -> usize,
     ) {
-        let stream = self.reach(stream);
-        self.streams[stream].clock.tick(stream);
+        let done = match self.resumed.take() {
+            Some(waiting) => waiting,
+            None => self.next_of(stream, call.clone(), Vec::new()),
+        };
         if accessed.is_empty() || self.gave_up {
             return;
         }
-        let known = self.calls.iter().position(|known| *known == call);
-        let described = known.unwrap_or_else(|| {
-            self.calls.push(call);
-            self.calls.len() - 1
-        });
-        let clock = &self.streams[stream].clock;
-        let operation = Operation { count: clock.of(stream), described };
+        let Waiting { stream, clock, number, .. } = done;
+        let described = self.describe(call);
+        let operation = Operation { count: clock.of(stream), number, described };
         for access in accessed {
-            let side = Side {
-                call: self.calls[described].clone(),
-                stream: Some(self.streams[stream].name),
-                writes: access.touch.writes(),
-            };
-            let clock = &self.streams[stream].clock;
-            if let Some(found) = self.conflict(access, Some(stream), clock) {
-                self.found(access.buffer, &found, side, size_of(access.buffer));
+            let side = self.side(stream, described, access.touch.writes());
+            if let Some(found) = self.conflict(access, Some(stream), &clock) {
+                self.found(access.buffer, &found, (number, side), size_of(access.buffer));
             }
         }
         for TouchedBytes { buffer, touch, ranges } in accessed {
@@ -315,12 +323,75 @@ impl StreamOrder {
         self.bound();
     }
 
+    /// An operation of a stream from its call on, with the memory that it is known to access.
+    fn next_of(&mut self, stream: u64, call: Call, accessed: Vec<TouchedBytes>) -> Waiting {
+        let stream = self.reach(stream);
+        self.streams[stream].clock.tick(stream);
+        self.issued += 1;
+        let clock = self.streams[stream].clock.clone();
+        Waiting { stream, clock, number: self.issued, call, accessed }
+    }
+
+    /// The number of a description.
+    fn describe(&mut self, call: Call) -> usize {
+        let known = self.calls.iter().position(|known| *known == call);
+        known.unwrap_or_else(|| {
+            self.calls.push(call);
+            self.calls.len() - 1
+        })
+    }
+
+    fn side(&self, stream: usize, described: usize, writes: bool) -> Side {
+        let (call, stream) = (self.calls[described].clone(), Some(self.streams[stream].name));
+        Side { call, stream, writes }
+    }
+
+    /// An operation is issued that is done later. What a kernel accesses is known only then.
+    pub fn begin(&mut self, operation: u64, stream: u64, call: Call, accessed: Vec<TouchedBytes>) {
+        let next = self.next_of(stream, call, accessed);
+        self.waiting.insert(operation, next);
+    }
+
+    /// The next operation that is done is this one; for `None` it is a new one again.
+    pub fn resume(&mut self, operation: Option<u64>) {
+        self.resumed = operation.and_then(|operation| self.waiting.remove(&operation));
+    }
+
+    /// The operations that must be done now, in an order that the rules allow and the program expects least: whenever there is
+    /// a choice, the last one that was issued comes first.
+    pub fn due(&mut self, due: Due) -> Vec<u64> {
+        let until = match due {
+            _ if self.gave_up => return self.waiting.keys().copied().collect(),
+            Due::All => None,
+            Due::Host => Some(self.host.clone()),
+            Due::Stream(stream) => {
+                let stream = self.reach(stream);
+                Some(self.streams[stream].clock.clone())
+            }
+        };
+        waiting::last_first(&self.waiting, until.as_ref())
+    }
+
     /// The host accesses memory of this size itself.
     pub fn host_access(&mut self, access: &TouchedBytes, size: usize) {
-        if let Some(found) = self.conflict(access, None, &self.host) {
-            let host = Side { call: Call::Host, stream: None, writes: access.touch.writes() };
-            self.found(access.buffer, &found, host, size);
+        let host = Side { call: Call::Host, stream: None, writes: access.touch.writes() };
+        let done = self.conflict(access, None, &self.host);
+        if let Some(found) = done.or_else(|| self.waiting_conflict(access)) {
+            self.found(access.buffer, &found, (u64::MAX, host), size);
         }
+    }
+
+    /// The first operation that is still to be done and races with an access of the host.
+    fn waiting_conflict(&mut self, access: &TouchedBytes) -> Option<Conflict> {
+        let mut waiting = self.waiting.values();
+        let (found, touch, bytes) = waiting.find_map(|waiting| {
+            let (touch, bytes) = waiting.conflict(access)?;
+            Some((waiting.clone(), touch, bytes))
+        })?;
+        let Waiting { stream, clock, number, call, .. } = found;
+        let operation =
+            Operation { count: clock.of(stream), number, described: self.describe(call) };
+        Some(Conflict { stream, touch, operation, bytes })
     }
 
     /// The places where operations that the host has not waited for access a buffer with plain loads and stores.
@@ -328,7 +399,8 @@ impl StreamOrder {
         let all = self.history.get(&buffer).into_iter();
         let all =
             all.flat_map(|history| history.accesses(|stream, op| op.count > self.host.of(stream)));
-        all.filter(|(touch, _)| matches!(touch, Touch::Read | Touch::Write))
+        let waiting = self.waiting.values().flat_map(move |waiting| waiting.accesses(buffer));
+        all.chain(waiting).filter(|(touch, _)| matches!(touch, Touch::Read | Touch::Write))
     }
 
     /// The first earlier access that races with one at a moment.
@@ -346,13 +418,17 @@ impl StreamOrder {
         })
     }
 
-    fn found(&mut self, buffer: BufferId, old: &Conflict, second: Side, size: usize) {
-        let first = Side {
-            call: self.calls[old.operation.described].clone(),
-            stream: Some(self.streams[old.stream].name),
-            writes: old.touch.writes(),
-        };
-        let sides = [first, second];
+    /// Keeps a race with an earlier operation. The second one: its number among all, and what it is.
+    fn found(
+        &mut self,
+        buffer: BufferId,
+        old: &Conflict,
+        (number, second): (u64, Side),
+        size: usize,
+    ) {
+        let Operation { number: first_number, described, .. } = old.operation;
+        let first = self.side(old.stream, described, old.touch.writes());
+        let sides = if first_number < number { [first, second] } else { [second, first] };
         if !self.known.insert((buffer, sides.clone())) {
             let same = |race: &&mut StreamRace| race.buffer == buffer && race.sides == sides;
             if let Some(race) = self.races.iter_mut().find(same) {

@@ -294,3 +294,104 @@ fn clocks_find_the_races_of_the_definition() {
     }
     assert!(found > 1000, "{found} races are too few to tell");
 }
+
+/// Random programs whose work is done as late as they allow: each operation behind what happens before it, all that the host waits
+/// for, and the races are those of the definition.
+#[test]
+fn late_work_keeps_the_order_of_the_rules() {
+    let streams = [0, 10, 11, 20, 21];
+    let mut state = 3u64;
+    let mut random = |below: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let (mut racing, mut reversed) = (0, 0);
+    for program in 0..1000 {
+        let (mut order, mut reference) = (order(), Reference::default());
+        // What happens before each operation, its stream and access, and those that are done.
+        let mut all: Vec<(Past, u64, Touch, Range<u64>)> = Vec::new();
+        let mut done: Vec<usize> = Vec::new();
+        let mut expects_race = false;
+        for step in 0..40 {
+            let stream = streams[random(5) as usize];
+            let event = random(3);
+            let due = match random(8) {
+                0 => {
+                    order.record(event, stream);
+                    let past = reference.reach(stream);
+                    reference.events.insert(event, past);
+                    continue;
+                }
+                1 => {
+                    order.wait(stream, event);
+                    reference.reach(stream);
+                    let awaited = reference.events.get(&event).cloned().unwrap_or_default();
+                    reference.streams.entry(stream).or_default().extend(awaited);
+                    continue;
+                }
+                2 if random(4) == 0 => {
+                    order.synchronise(Awaited::Event(event));
+                    let awaited = reference.events.get(&event).into_iter().flatten();
+                    reference.host.extend(awaited);
+                    Due::Host
+                }
+                2 => Due::Stream(stream),
+                _ if step < 39 => {
+                    let touch = Touch::ALL[random(4) as usize];
+                    let start = random(24);
+                    let range = start..start + 1 + random(8);
+                    expects_race |= reference.issue(stream, touch, &range);
+                    let past = reference.streams[&stream].clone();
+                    let call = Call::Function(all.len().to_string());
+                    order.begin(all.len() as u64, stream, call, Vec::new());
+                    all.push((past, stream, touch, range));
+                    continue;
+                }
+                _ => Due::All,
+            };
+            let required = match due {
+                Due::All => (0..all.len()).collect(),
+                Due::Host => reference.host.clone(),
+                Due::Stream(stream) => reference.reach(stream),
+            };
+            for operation in order.due(due) {
+                let (past, stream, touch, range) = &all[operation as usize];
+                let missing = past.iter().filter(|&&before| before != operation as usize);
+                assert!(missing.into_iter().all(|before| done.contains(before)), "{program}");
+                order.resume(Some(operation));
+                let call = Call::Function(operation.to_string());
+                order.issue(*stream, call, &touches(*touch, range.clone()), |_| 200);
+                reversed += usize::from(done.last().is_some_and(|&last| last > operation as usize));
+                done.push(operation as usize);
+            }
+            order.resume(None);
+            assert!(required.iter().all(|operation| done.contains(operation)), "{program}");
+        }
+        for race in &order.races {
+            let [first, second] = race.sides.each_ref().map(|side| match &side.call {
+                Call::Function(number) => number.parse::<usize>().unwrap(),
+                other => panic!("{other:?}"),
+            });
+            assert!(first < second && !all[second].0.contains(&first), "{program}: {race:?}");
+        }
+        if done.len() == all.len() {
+            assert_eq!(!order.races.is_empty(), expects_race, "program {program}");
+        }
+        racing += usize::from(expects_race);
+    }
+    assert!(racing > 100 && reversed > 1000, "{racing} and {reversed} are too few to tell");
+}
+
+#[test]
+fn the_host_races_with_work_that_is_not_done_yet() {
+    let mut order = order();
+    let call = || Call::Function("cudaMemcpyAsync".into());
+    order.begin(1, 20, call(), touches(Touch::Write, 0..64).to_vec());
+    assert_eq!(order.pending(BUFFER).collect::<Vec<_>>(), [(Touch::Write, 0..64)]);
+    order.host_access(&touches(Touch::Read, 64..65)[0], 200);
+    assert_eq!(order.races().len(), 0);
+    order.host_access(&touches(Touch::Read, 8..9)[0], 200);
+    let calls = order.races()[0].sides.each_ref().map(|side| side.call.clone());
+    assert_eq!(calls, [call(), Call::Host]);
+}

@@ -9,7 +9,7 @@ use cudarc::driver::sys::{
 };
 use cudarc::driver::{DriverError, result};
 use cudart::device::{
-    AccessedRange, Answer, Code, Device, ErrorText, KernelInfo, Launch, Launched, Limit,
+    AccessedRange, Answer, Code, Device, Due, ErrorText, KernelInfo, Launch, Launched, Limit,
     MemoryInfo, OrderStep, Properties, Symbol,
 };
 use cudart::error::CudaError;
@@ -74,6 +74,7 @@ impl GpuDevice {
             memory: unsafe { result::device::total_mem(device)? } as u64,
             multiprocessors: multiprocessors.unsigned_abs(),
             real_time: true,
+            late: false,
         };
         Ok(Self {
             device,
@@ -355,6 +356,10 @@ impl Device for GpuDevice {
     }
 
     fn pending(&mut self, _: Vec<u64>) -> Answer<Vec<AccessedRange>> {
+        Ok(Vec::new())
+    }
+
+    fn due(&mut self, _: Due) -> Answer<Vec<u64>> {
         Ok(Vec::new())
     }
 

@@ -7,7 +7,7 @@ use crate::checked::{CheckedDevice, Contents, Explanation, Placed, Step};
 use crate::finding::Finding;
 use crate::vm;
 use cudart::device::{
-    AccessedRange, Answer, Code, Device, ErrorText, KernelInfo, Launch, Launched, Limit,
+    AccessedRange, Answer, Code, Device, Due, ErrorText, KernelInfo, Launch, Launched, Limit,
     MemoryInfo, OrderStep, Properties, Symbol,
 };
 use cudart::error::CudaError;
@@ -276,6 +276,10 @@ impl Device for Recorder {
     }
 
     fn pending(&mut self, _: Vec<u64>) -> Answer<Vec<AccessedRange>> {
+        Ok(Vec::new())
+    }
+
+    fn due(&mut self, _: Due) -> Answer<Vec<u64>> {
         Ok(Vec::new())
     }
 

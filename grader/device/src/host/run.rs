@@ -139,6 +139,7 @@ impl HostBackend {
         }
         if self.program.has_streams {
             device.expect_streams();
+            device.delay_streams();
         }
         TestDevice::new(Box::new(device), &case.tensors, on_host, Some(most))
     }

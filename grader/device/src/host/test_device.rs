@@ -4,7 +4,7 @@ use crate::backend::LaunchShape;
 use crate::checked::{CheckedDevice, Contents, Placed, Step, without_kernel};
 use crate::finding::{Finding, HostFault, Problem};
 use cudart::device::{
-    AccessedRange, Answer, Code, Device, ErrorText, KernelInfo, Launch, Launched, Limit,
+    AccessedRange, Answer, Code, Device, Due, ErrorText, KernelInfo, Launch, Launched, Limit,
     MemoryInfo, OrderStep, Properties, Symbol,
 };
 use cudart::error::CudaError;
@@ -401,6 +401,10 @@ impl Device for TestDevice<'_> {
 
     fn pending(&mut self, starts: Vec<u64>) -> Answer<Vec<AccessedRange>> {
         self.device.pending(starts)
+    }
+
+    fn due(&mut self, due: Due) -> Answer<Vec<u64>> {
+        self.device.due(due)
     }
 
     fn not_started(&mut self, kernel: &str) -> Answer<()> {

@@ -168,8 +168,9 @@ pub struct Emulated<'a> {
     pub args: &'a [OsString],
     /// Count what the kernels cost.
     pub count: bool,
-    /// A kernel may run as long as it likes, as on a GPU that drives no screen; else one that seems endless is stopped.
-    pub patient: bool,
+    /// Findings are wanted: work in streams is done as late as its order allows, and a kernel that seems endless is stopped. Unless the
+    /// program is shut in, one may run as long as it likes otherwise, as on a GPU that drives no screen.
+    pub checks: bool,
     /// Shut it in, as the host code of a puzzle.
     pub confined: bool,
 }
@@ -179,7 +180,7 @@ pub struct Emulated<'a> {
 /// # Errors
 /// Its process cannot be started.
 pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
-    let Emulated { library, arch, args, count, patient, confined } = program;
+    let Emulated { library, arch, args, count, checks, confined } = program;
     let cannot_start = |e: io::Error| cannot_start(&e);
     let folder = Scratch::new("run").map_err(cannot_start)?;
     let file = folder.path().join("program.so");
@@ -200,11 +201,14 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
     }
     command.arg(&library.source.path).args(args);
     let usual = Options::default();
-    let budget = if patient { u64::MAX } else { usual.budget };
+    let budget = if checks || confined { usual.budget } else { u64::MAX };
     let mut device = VmDevice::new(Options { budget, ..usual });
     device.claim((arch.0 / 10, arch.0 % 10));
     if has_streams(&library.undefined) {
         device.expect_streams();
+    }
+    if checks {
+        device.delay_streams();
     }
     if arch != VirtualArch::default() {
         let oldest = VirtualArch::default().0;
@@ -234,9 +238,9 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
     }
     let status = child.wait().map_err(cannot_start)?;
     let names = Names::new(&device);
-    let of_launches = device.launch_findings().iter().map(|found| names.finding(found));
+    let of_launches = device.launch_findings().map(|found| names.finding(found));
     let of_streams = device.races().iter().map(|found| names.race(found));
-    let mut findings: Vec<Finding> = of_launches.chain(of_streams).collect();
+    let mut findings: Vec<Finding> = of_streams.chain(of_launches).collect();
     for line in findings.iter_mut().filter_map(|finding| finding.line.as_mut()) {
         line.file = library.names.restore(&line.file).display().to_string().into();
     }

@@ -64,7 +64,7 @@ impl CheckedDevice for VmDevice {
                 placed.element(memory.address(buffer), offset)
             })
         };
-        let of_launches = self.launch_findings().iter().map(in_tensors);
+        let of_launches = self.launch_findings().map(in_tensors);
         let of_streams = self.races().iter().map(|found| {
             race(found, |(buffer, offset)| {
                 let tensor = placed.element(memory.address(buffer), offset);
@@ -73,7 +73,8 @@ impl CheckedDevice for VmDevice {
                     .unwrap_or_else(|| in_allocation(memory, found.size, (buffer, offset), others))
             })
         });
-        of_launches.chain(of_streams).collect()
+        // What else goes wrong may follow from a missing order.
+        of_streams.chain(of_launches).collect()
     }
 
     fn explain(&mut self, step: Step<'_>, error: CudaError) -> Explanation {

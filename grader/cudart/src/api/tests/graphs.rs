@@ -58,6 +58,20 @@ unsafe extern "C" {
         edges: *mut c_void,
         count: *mut usize,
     ) -> u32;
+    fn cudaGraphConditionalHandleCreate(
+        to: *mut u64,
+        graph: u64,
+        default: c_uint,
+        flags: c_uint,
+    ) -> u32;
+    fn cudaGraphAddNode(
+        to: *mut u64,
+        graph: u64,
+        after: *const u64,
+        edges: *const c_void,
+        count: usize,
+        params: *mut u64,
+    ) -> u32;
     fn cudaGraphNodeGetType(node: u64, to: *mut u32) -> u32;
     fn cudaGraphKernelNodeGetParams(node: u64, to: *mut u64) -> u32;
     fn cudaGraphExecKernelNodeSetParams(executable: u64, node: u64, params: *const u64) -> u32;
@@ -291,5 +305,72 @@ fn graphs_are_built_node_by_node() {
         assert_eq!(cudaGraphExecUpdate(executable, graph, result.as_mut_ptr()), SUCCESS);
         assert_eq!(cudaGraphDestroy(outer), SUCCESS);
         assert_eq!(cudaGraphExecDestroy(both), SUCCESS);
+    }
+}
+
+/// Kernels set conditions through a function of NVIDIA's library, which writes to the handle as `fill` does.
+#[test]
+fn conditions_choose_graphs_at_each_launch() {
+    let program = Program::new();
+    let x = program.memory(16);
+    // SAFETY: of the whole test: addresses of variables, and of structures as CUDA asks for.
+    unsafe {
+        let own = made(|to| cudaStreamCreate(to));
+        let graph = made(|to| cudaGraphCreate(to, 0));
+        let condition =
+            |default| made(|to| cudaGraphConditionalHandleCreate(to, graph, default, 1));
+        let add = |condition: u64, kind: u64, graphs: u64, after: &[u64]| {
+            let mut params = [0u64; 32];
+            params[0] = 13;
+            params[2] = condition;
+            params[3] = kind | graphs << 32;
+            let (list, count) = (after.as_ptr(), after.len());
+            let params = params.as_mut_ptr();
+            let mut node = 0;
+            let code =
+                cudaGraphAddNode(&raw mut node, graph, list, std::ptr::null(), count, params);
+            (code, node, *params.add(4) as *const u64)
+        };
+        let fills = |graph: u64, all: &[&FillNode]| {
+            let mut before = Vec::new();
+            for fill in all {
+                let (list, count) = (before.as_ptr(), before.len());
+                before = vec![made(|to| {
+                    cudaGraphAddKernelNode(to, graph, list, count, fill.params.as_ptr())
+                })];
+            }
+        };
+        let (looping, branching, choosing) = (condition(1), condition(0), condition(9));
+        assert_eq!(add(x, 0, 1, &[]).0, INVALID_VALUE, "no condition");
+        assert_eq!(add(looping, 1, 2, &[]).0, INVALID_VALUE, "too many graphs");
+        // while (looping) { x[0] = 7; looping = 0; }
+        let (code, loops, bodies) = add(looping, 1, 1, &[]);
+        assert_eq!(code, SUCCESS);
+        let (set, end) = (FillNode::new(x, 7, 1), FillNode::new(looping, 0, 1));
+        fills(*bodies, &[&set, &end]);
+        // if (branching) x[1] = 1; else x[1] = 2;
+        let (code, branches, bodies) = add(branching, 0, 2, &[loops]);
+        assert_eq!(code, SUCCESS);
+        let (yes, no) = (FillNode::new(x + 4, 1, 1), FillNode::new(x + 4, 2, 1));
+        fills(*bodies, &[&yes]);
+        fills(*bodies.add(1), &[&no]);
+        // switch (choosing) { case 0: x[2] = 3; }
+        let (code, _, bodies) = add(choosing, 2, 1, &[branches]);
+        assert_eq!(code, SUCCESS);
+        fills(*bodies, &[&FillNode::new(x + 8, 3, 1)]);
+        let mut kind = 0;
+        assert_eq!(cudaGraphNodeGetType(loops, &raw mut kind), SUCCESS);
+        assert_eq!(kind, 13);
+        let mut clone = 0;
+        assert_eq!(cudaGraphClone(&raw mut clone, graph), NOT_SUPPORTED);
+        let executable = made(|to| cudaGraphInstantiate(to, graph, 0));
+        assert_eq!(cudaGraphDestroy(graph), SUCCESS);
+        for _ in 0..2 {
+            assert_eq!(cudaMemsetAsync(x, 0, 16, own), SUCCESS);
+            assert_eq!(cudaGraphLaunch(executable, own), SUCCESS);
+            assert_eq!(cudaStreamSynchronize(own), SUCCESS);
+            assert_eq!(program.read(x), [7, 2, 0, 0]);
+        }
+        assert_eq!(cudaGraphExecDestroy(executable), SUCCESS);
     }
 }

@@ -8,6 +8,7 @@
 mod arrays;
 mod device;
 mod graphs;
+mod late;
 mod launch;
 mod memory;
 mod streams;
@@ -135,11 +136,24 @@ impl Program {
 
     /// Does what `kernel<<<grid, block, shared>>>(x, 7)` does, but not through nvcc's code.
     fn launch(&self, which: usize, grid: [u32; 3], block: [u32; 3], shared: usize, x: u64) -> u32 {
+        self.launch_in(which, (grid, block, shared), x, 0)
+    }
+
+    /// The same in a stream.
+    fn launch_in(
+        &self,
+        which: usize,
+        (grid, block, shared): ([u32; 3], [u32; 3], usize),
+        x: u64,
+        stream: u64,
+    ) -> u32 {
         let value = 7i32;
         let args = [(&raw const x).cast(), (&raw const value).cast()];
         let dim = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
         // SAFETY: the kernels have at most these two parameters.
-        unsafe { cudaLaunchKernel(host(which), dim(grid), dim(block), args.as_ptr(), shared, 0) }
+        unsafe {
+            cudaLaunchKernel(host(which), dim(grid), dim(block), args.as_ptr(), shared, stream)
+        }
     }
 
     /// The first ints at an address.

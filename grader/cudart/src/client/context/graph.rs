@@ -27,6 +27,7 @@ pub(crate) enum Work {
     Empty,
     /// Another graph.
     Child(Graph),
+    Conditional(Conditional),
     /// An event is recorded.
     Record(u64),
     /// An event is awaited.
@@ -45,6 +46,50 @@ impl Work {
             Self::Empty => 5,
             Self::Wait(_) => 6,
             Self::Record(_) => 7,
+            Self::Conditional(_) => 13,
+        }
+    }
+}
+
+/// Graphs of which a condition chooses.
+#[derive(Clone)]
+pub(crate) struct Conditional {
+    /// The condition's handle: the address of its value on the device.
+    pub condition: u64,
+    pub kind: Choice,
+    /// The graphs; in a graph that can be launched, such ones too.
+    pub bodies: Vec<u64>,
+}
+
+/// How the value of a condition chooses (`cudaGraphConditionalNodeType`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// The first graph unless it is 0, else the second one, if there is one.
+    If,
+    /// The first graph, again and again until it is 0.
+    While,
+    /// The graph of this number.
+    Switch,
+}
+
+impl Choice {
+    /// By the code of CUDA; `None` if there is no such kind, or it cannot have so many graphs.
+    pub fn of(code: u32, graphs: u32) -> Option<Self> {
+        match (code, graphs) {
+            (0, 1 | 2) => Some(Self::If),
+            (1, 1) => Some(Self::While),
+            (2, 1..) => Some(Self::Switch),
+            _ => None,
+        }
+    }
+
+    /// The number of the graph that a value chooses. There may be none of this number.
+    pub fn body(self, value: u32) -> usize {
+        match self {
+            Self::If => usize::from(value == 0),
+            Self::While if value == 0 => usize::MAX,
+            Self::While => 0,
+            Self::Switch => value as usize,
         }
     }
 }
@@ -96,6 +141,11 @@ impl Graph {
         self.in_order().len() == self.0.len()
     }
 
+    /// Whether a condition chooses parts of it.
+    pub fn is_conditional(&self) -> bool {
+        self.0.values().any(|node| matches!(node.work, Work::Conditional(_)))
+    }
+
     /// The same graph without child graphs, whose nodes take their place.
     pub fn flattened(&self) -> Self {
         let mut flat = Self::default();
@@ -120,5 +170,21 @@ impl Graph {
         let numbers: BTreeMap<u64, usize> = self.0.keys().copied().zip(0..).collect();
         let kinds = self.0.values().map(|node| node.work.node_type()).collect();
         (kinds, self.edges().map(|(from, to)| (numbers[&from], numbers[&to])).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_choose_as_cuda_says() {
+        let chosen = |code, graphs, value| Choice::of(code, graphs).map(|kind| kind.body(value));
+        assert_eq!([0, 1, 5].map(|value| chosen(0, 2, value)), [Some(1), Some(0), Some(0)]);
+        assert_eq!([0, 1, 5].map(|value| chosen(1, 1, value)), [usize::MAX, 0, 0].map(Some));
+        assert_eq!([0, 1, 5].map(|value| chosen(2, 2, value)), [Some(0), Some(1), Some(5)]);
+        for (code, graphs) in [(0, 0), (0, 3), (1, 2), (2, 0), (3, 1)] {
+            assert_eq!(Choice::of(code, graphs), None, "{code} {graphs}");
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! The graphs of a program: those that it builds or captures from streams, and those that it launches.
 
-use super::graph::{Graph, HostFunction, Node, Work};
+use super::graph::{Choice, Conditional, Graph, HostFunction, Node, Work};
 use super::{Client, Handle};
-use crate::device::{Answer, Launch, OrderStep, StreamKind};
+use crate::device::{Answer, Device, Due, Launch, OrderStep, StreamKind};
 use crate::error::CudaError;
+use crate::frame::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ pub(crate) struct GraphStep {
 #[derive(Clone)]
 struct Executable {
     graph: Graph,
+    /// The values that its conditions have at each launch, and those of the graphs that they choose.
+    defaults: Vec<(u64, u32)>,
     steps: Vec<(u64, GraphStep)>,
     /// The event that its branches begin after, and the events that its end comes after.
     begin: u64,
@@ -53,6 +56,10 @@ pub(crate) struct Graphs {
     /// The node of a clone, by the clone and the node that it was copied from.
     pub copies: BTreeMap<(u64, u64), u64>,
     shown: BTreeMap<u64, ShownArguments>,
+    /// The values that conditions have at each launch of their graph, if they are given one.
+    conditions: BTreeMap<u64, Vec<(u64, Option<u32>)>>,
+    /// The graphs of conditional nodes, where the program can read them.
+    bodies: BTreeMap<u64, Arc<[u64]>>,
     /// The nodes that the program was last told of.
     told: Vec<u64>,
 }
@@ -155,14 +162,6 @@ impl Graphs {
 }
 
 impl Client {
-    /// Does the work of a stream, or adds it to the graph that the stream captures.
-    pub fn issue(&mut self, stream: u64, work: Work) -> Answer<()> {
-        if self.graphs.is_capturing(stream) {
-            return self.capture(stream, work).map(|_| ());
-        }
-        self.run(&work, stream)
-    }
-
     /// As [`Self::issue`] of a copy.
     pub fn issue_copy(
         &mut self,
@@ -187,10 +186,7 @@ impl Client {
             Work::Kernel { launch, .. } => self.start(Launch { stream, ..launch.clone() }),
             Work::Copy(work) | Work::Fill(work) => work(self, stream),
             Work::Record(event) => {
-                let now = self.now();
-                if let Some(Handle::Event { recorded, .. }) = self.handles.get_mut(event) {
-                    *recorded = Some(now);
-                }
+                self.set_time(*event);
                 self.note(OrderStep::Record { event: *event, stream });
                 Ok(())
             }
@@ -198,7 +194,7 @@ impl Client {
                 self.note(OrderStep::Wait { stream, event: *event });
                 Ok(())
             }
-            Work::Host(..) | Work::Empty | Work::Child(_) => Ok(()),
+            Work::Host(..) | Work::Empty | Work::Child(_) | Work::Conditional(_) => Ok(()),
         }
     }
 
@@ -226,7 +222,7 @@ impl Client {
     /// There is no such graph, or no such node in it.
     pub fn add_node(&mut self, graph: u64, after: BTreeSet<u64>, work: Work) -> Answer<u64> {
         let work = match work {
-            Work::Child(child) => Work::Child(self.copied(&child).0),
+            Work::Child(child) => Work::Child(self.copied(&child)?.0),
             work => work,
         };
         let node = self.fresh_number();
@@ -239,19 +235,25 @@ impl Client {
     }
 
     /// A copy of a graph with nodes of its own, and for each old node the new one.
-    pub fn copied(&mut self, graph: &Graph) -> (Graph, BTreeMap<u64, u64>) {
+    ///
+    /// # Errors
+    /// Graphs with conditional nodes cannot be copied, nor be a part of another (`cudaGraphNodeTypeConditional`).
+    pub fn copied(&mut self, graph: &Graph) -> Answer<(Graph, BTreeMap<u64, u64>)> {
+        if graph.is_conditional() {
+            return Err(CudaError::NOT_SUPPORTED);
+        }
         let new: BTreeMap<u64, u64> =
             graph.0.keys().map(|&old| (old, self.fresh_number())).collect();
         let mut copy = Graph::default();
         for (old, Node { work, after }) in &graph.0 {
             let work = match work {
-                Work::Child(child) => Work::Child(self.copied(child).0),
+                Work::Child(child) => Work::Child(self.copied(child)?.0),
                 work => work.clone(),
             };
             let after = after.iter().map(|old| new[old]).collect();
             copy.0.insert(new[old], Node { work, after });
         }
-        (copy, new)
+        Ok((copy, new))
     }
 
     /// An event is recorded in a stream, or in the graph that the stream captures.
@@ -335,10 +337,84 @@ impl Client {
         handle
     }
 
-    /// Forgets a graph, as `cudaGraphDestroy` does.
+    /// Forgets a graph with those of its conditional nodes, as `cudaGraphDestroy` does.
     pub fn destroy_graph(&mut self, graph: u64) -> Answer<()> {
         self.handles.remove(&graph);
-        self.graphs.all.remove(&graph).map(|_| ()).ok_or(CudaError::INVALID_VALUE)
+        let graph = self.graphs.all.remove(&graph).ok_or(CudaError::INVALID_VALUE)?;
+        for (node, Node { work, .. }) in graph.0 {
+            self.graphs.bodies.remove(&node);
+            if let Work::Conditional(Conditional { bodies, .. }) = work {
+                bodies.into_iter().try_for_each(|body| self.destroy_graph(body))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a condition of a graph, whose handle is the address of its value, and which has this value at each launch.
+    ///
+    /// # Errors
+    /// There is no such graph, or no memory.
+    pub fn new_condition(&mut self, graph: u64, default: Option<u32>) -> Answer<u64> {
+        self.graphs.graph(graph)?;
+        let condition = Device::alloc(self, 4)?;
+        self.set_condition(condition, default.unwrap_or(0))?;
+        self.graphs.conditions.entry(graph).or_default().push((condition, default));
+        Ok(condition)
+    }
+
+    fn set_condition(&mut self, condition: u64, value: u32) -> Answer<()> {
+        self.write(condition, Bytes(&value.to_le_bytes()))
+    }
+
+    /// Frees the memory of all conditions.
+    ///
+    /// # Errors
+    /// The device's own.
+    pub fn free_conditions(&mut self) -> Answer<()> {
+        let all = std::mem::take(&mut self.graphs.conditions);
+        all.into_values().flatten().try_for_each(|(condition, _)| self.free(condition))
+    }
+
+    /// Adds a node of which a condition chooses the graph, and new graphs for it; where the program can read their handles.
+    ///
+    /// # Errors
+    /// As [`Self::add_node`].
+    pub fn add_conditional(
+        &mut self,
+        graph: u64,
+        after: BTreeSet<u64>,
+        (condition, kind, graphs): (u64, Choice, u32),
+    ) -> Answer<(u64, *const u64)> {
+        let mut known = self.graphs.conditions.values().flatten();
+        if !known.any(|&(known, _)| known == condition) {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let work = Work::Conditional(Conditional { condition, kind, bodies: Vec::new() });
+        let node = self.add_node(graph, after, work)?;
+        let bodies: Arc<[u64]> = (0..graphs).map(|_| self.new_graph(Graph::default())).collect();
+        if let Some(Node { work: Work::Conditional(conditional), .. }) =
+            self.graphs.graph(graph)?.0.get_mut(&node)
+        {
+            conditional.bodies = bodies.to_vec();
+        }
+        let shown = bodies.as_ptr();
+        self.graphs.bodies.insert(node, bodies);
+        Ok((node, shown))
+    }
+
+    /// The graph that a condition chooses now, and whether it chooses again after it.
+    ///
+    /// # Errors
+    /// The value cannot be read.
+    pub fn choose(
+        &mut self,
+        Conditional { condition, kind, bodies }: &Conditional,
+        stream: u64,
+    ) -> Answer<Option<(u64, bool)>> {
+        let value = self.in_stream(stream, |client| Device::read(client, *condition, 4))?.0;
+        let value = value.try_into().map(u32::from_le_bytes).map_err(|_| CudaError::UNKNOWN)?;
+        let body = bodies.get(kind.body(value)).copied();
+        Ok(body.map(|body| (body, *kind == Choice::While)))
     }
 
     /// Makes a graph that can be launched.
@@ -374,8 +450,13 @@ impl Client {
     /// There is none.
     pub fn destroy_executable(&mut self, executable: u64) -> Answer<()> {
         let found = self.graphs.executables.remove(&executable);
-        let branches = found.ok_or(CudaError::INVALID_VALUE)?.steps;
-        let branches: BTreeSet<u64> = branches.iter().filter_map(|(_, step)| step.branch).collect();
+        let steps = found.ok_or(CudaError::INVALID_VALUE)?.steps;
+        let branches: BTreeSet<u64> = steps.iter().filter_map(|(_, step)| step.branch).collect();
+        for (_, step) in steps {
+            if let Work::Conditional(Conditional { bodies, .. }) = step.work {
+                bodies.into_iter().try_for_each(|body| self.destroy_executable(body))?;
+            }
+        }
         for handle in branches {
             self.note(OrderStep::Destroy { handle });
         }
@@ -384,6 +465,9 @@ impl Client {
 
     /// Divides a graph into branches, in each of which one node comes after the other.
     fn executable(&mut self, graph: u64) -> Answer<Executable> {
+        let defaults = self.graphs.conditions.get(&graph).into_iter().flatten();
+        let defaults = defaults.filter_map(|&(condition, default)| Some((condition, default?)));
+        let mut defaults: Vec<(u64, u32)> = defaults.collect();
         let graph = self.graphs.graph(graph)?.clone();
         let flat = graph.flattened();
         // For each node its branch, and the last node of each branch so far.
@@ -415,8 +499,18 @@ impl Client {
             if entered.insert(branch) && is_branched {
                 waits.push(begin);
             }
+            let work = match work {
+                Work::Conditional(conditional) => {
+                    let bodies = conditional.bodies.iter().map(|&body| self.instantiate(body));
+                    let bodies: Vec<u64> = bodies.collect::<Answer<_>>()?;
+                    let inner = bodies.iter().filter_map(|body| self.graphs.executables.get(body));
+                    defaults.extend(inner.flat_map(|inner| &inner.defaults));
+                    Work::Conditional(Conditional { bodies, ..conditional.clone() })
+                }
+                work => work.clone(),
+            };
             let step = GraphStep {
-                work: work.clone(),
+                work,
                 branch: streams[branch],
                 waits,
                 record: is_branched.then(|| events[&node]),
@@ -424,7 +518,7 @@ impl Client {
             steps.push((node, step));
         }
         let ends = last.iter().filter(|_| is_branched).map(|node| events[node]).collect();
-        Ok(Executable { graph, steps, begin, ends })
+        Ok(Executable { graph, defaults, steps, begin, ends })
     }
 
     fn new_branch(&mut self) -> u64 {
@@ -433,28 +527,53 @@ impl Client {
         stream
     }
 
-    /// Begins the launch of a graph in a stream: its steps, in an order that it allows.
+    /// Gives the conditions of a graph that is launched in a stream their values.
+    ///
+    /// # Errors
+    /// There is no such graph.
+    pub fn set_conditions(&mut self, executable: u64, stream: u64) -> Answer<()> {
+        let found = self.graphs.executables.get(&executable);
+        let defaults = found.ok_or(CudaError::INVALID_VALUE)?.defaults.clone();
+        self.in_stream(stream, |client| {
+            let mut defaults = defaults.into_iter();
+            defaults.try_for_each(|(condition, value)| client.set_condition(condition, value))
+        })
+    }
+
+    /// Begins to run a graph in a stream: its steps, in an order that it allows.
     ///
     /// # Errors
     /// There is no such graph.
     pub fn begin_launch(&mut self, executable: u64, stream: u64) -> Answer<Vec<GraphStep>> {
         let found = self.graphs.executables.get(&executable);
         let Executable { steps, begin, .. } = found.ok_or(CudaError::INVALID_VALUE)?.clone();
+        self.catch_up(Due::Stream(stream))?;
         self.note(OrderStep::Record { event: begin, stream });
         Ok(steps.into_iter().map(|(_, step)| step).collect())
     }
 
-    /// Does the part of a step that is the device's.
-    pub fn run_step(&mut self, step: &GraphStep, stream: u64) -> Answer<()> {
+    /// Does the part of a step that is the device's, but for the graphs that a condition chooses. The stream that it is done in.
+    ///
+    /// # Errors
+    /// The work's own.
+    pub fn begin_step(&mut self, step: &GraphStep, stream: u64) -> Answer<u64> {
         let stream = step.branch.unwrap_or(stream);
         for &event in &step.waits {
             self.note(OrderStep::Wait { stream, event });
         }
-        self.run(&step.work, stream)?;
+        self.in_stream(stream, |client| client.run(&step.work, stream))?;
+        if matches!(step.work, Work::Wait(_)) {
+            // The host's function that may come next is called elsewhere.
+            self.catch_up(Due::Stream(stream))?;
+        }
+        Ok(stream)
+    }
+
+    /// Ends a step, whose stream this is.
+    pub fn end_step(&mut self, step: &GraphStep, stream: u64) {
         if let Some(event) = step.record {
             self.note(OrderStep::Record { event, stream });
         }
-        Ok(())
     }
 
     /// Ends the launch of a graph: the stream goes on behind all of its branches.
