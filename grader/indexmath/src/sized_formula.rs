@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::evaluate::cost::{Cost, cost};
 use crate::evaluate::data::{Results, Values};
 use crate::evaluate::parallel::in_parallel;
-use crate::evaluate::program::{Computed, compute, input};
+use crate::evaluate::program::{Computed, compute, compute_for, input, steps_for};
 use crate::evaluate::sampling::sharpen;
 use crate::evaluate::statement::run_statement;
 use crate::integer::evaluate::Dims;
@@ -152,26 +152,42 @@ impl SizedFormula {
         elements.first().copied().ok_or_else(|| Error::unplaced("no such element"))
     }
 
-    /// Evaluates some elements of a tensor, by their coordinates. What they read is computed once.
+    /// About how many iterations it takes to evaluate some elements of a tensor, beyond what it takes for any: `known` has the
+    /// intermediate tensors that are given.
+    ///
+    /// # Errors
+    /// Those of [`Self::element`].
+    pub fn steps_of(&self, known: &Values, tensor: &str, at: &[Vec<i64>]) -> Result<u64> {
+        let (id, flats) = self.flats(tensor, at)?;
+        let statement = self.lowered.statement_of(id).map(|i| &self.lowered.statements[i]);
+        Ok(statement.map_or(0, |it| steps_for(&self.lowered, known, it, &flats)))
+    }
+
+    fn flats(&self, tensor: &str, at: &[Vec<i64>]) -> Result<(TensorId, Vec<usize>)> {
+        let id = self.lowered.tensor(tensor)?;
+        let flats = at.iter().map(|coords| self.lowered.tensors[id].flat(coords));
+        Ok((id, flats.collect::<Result<_>>()?))
+    }
+
+    /// Evaluates some elements of a tensor, by their coordinates. What they read is computed once, and where that is too much
+    /// as a whole, only as far as they read it.
     ///
     /// # Errors
     /// Those of [`Self::element`].
     pub fn elements(&self, known: &Values, tensor: &str, at: &[Vec<i64>]) -> Result<Vec<Approx>> {
-        let id = self.lowered.tensor(tensor)?;
-        let flats = at.iter().map(|coords| self.lowered.tensors[id].flat(coords));
-        let flats = flats.collect::<Result<Vec<_>>>()?;
+        let (id, flats) = self.flats(tensor, at)?;
         let Some(statement) = self.lowered.statement_of(id) else {
             let values = input(&self.lowered, known, id)?;
             return Ok(flats.into_iter().map(|flat| given(values[flat])).collect());
         };
         let statement = &self.lowered.statements[statement];
-        let computed = compute(&self.lowered, known, &[], &statement.reads)?;
+        let data = compute_for(&self.lowered, known, statement, &flats)?;
         if flats.len() > FEW && statement.is_scattered_by_data() {
-            let all = run_statement(&self.lowered, statement, &computed.data, None)?;
+            let all = run_statement(&self.lowered, statement, &data, None)?;
             return Ok(flats.into_iter().map(|flat| all[flat]).collect());
         }
         let one = |i: usize| {
-            let found = run_statement(&self.lowered, statement, &computed.data, Some(&at[i]))?;
+            let found = run_statement(&self.lowered, statement, &data, Some(&at[i]))?;
             found.first().copied().ok_or_else(|| Error::unplaced("no such element"))
         };
         let found = if at.len() > FEW {

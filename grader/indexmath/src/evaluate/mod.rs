@@ -15,6 +15,7 @@
 //! - [`parallel`]: the parts of a large statement, on all cores;
 //! - [`slices`]: a tensor that is computed slice by slice;
 //! - [`statement`], [`program`]: all nests of a statement, and all statements that a result needs;
+//! - [`demand`]: which elements of intermediate tensors some elements of a result need;
 //! - [`sampling`]: how far errors of intermediate tensors move a result, all paths together;
 //! - [`cost`]: how much an evaluation takes, before it is done.
 
@@ -22,6 +23,7 @@ pub(crate) mod address;
 pub(crate) mod analysis;
 pub(crate) mod cost;
 pub(crate) mod data;
+pub(crate) mod demand;
 pub(crate) mod extremum;
 pub(crate) mod fold;
 pub(crate) mod guards;

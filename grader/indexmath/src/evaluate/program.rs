@@ -3,6 +3,8 @@
 use crate::error::{Error, Result, list};
 use crate::evaluate::cost::iterations;
 use crate::evaluate::data::{TensorData, Values};
+use crate::evaluate::demand::{Demand, demands, marked, steps};
+use crate::evaluate::parallel::in_parallel;
 use crate::evaluate::statement::run_statement;
 use crate::lower::nest::{LoweredProgram, LoweredStatement, TensorId};
 use crate::rounding::bound::Approx;
@@ -42,6 +44,88 @@ pub(crate) fn compute<'a>(
         results[statement.target] = Some(elements);
     }
     Ok(Computed { data, results })
+}
+
+/// The data of all that a statement reads for the elements `flats` of its target. Where a tensor on the way is too large to be
+/// computed as a whole, only those elements of each are computed that are needed; the others are zeros.
+///
+/// # Errors
+/// Those of [`compute`].
+pub(crate) fn compute_for<'a>(
+    lowered: &LoweredProgram,
+    known: &'a Values,
+    statement: &LoweredStatement,
+    flats: &[usize],
+) -> Result<Vec<Option<TensorData<'a>>>> {
+    if !is_heavy(lowered, known, statement) {
+        return Ok(compute(lowered, known, &[], &statement.reads)?.data);
+    }
+    compute_parts(lowered, known, statement, flats)
+}
+
+/// As [`compute_for`], whatever the tensors on the way take.
+///
+/// # Errors
+/// Those of [`compute`].
+pub(crate) fn compute_parts<'a>(
+    lowered: &LoweredProgram,
+    known: &'a Values,
+    statement: &LoweredStatement,
+    flats: &[usize],
+) -> Result<Vec<Option<TensorData<'a>>>> {
+    let Needed { runs, read } = needed(lowered, known, &[], &statement.reads);
+    let demands = demands(lowered, &runs, statement, flats);
+    let mut data = given(lowered, known, &read)?;
+    for statement in lowered.statements.iter().filter(|statement| runs[statement.target]) {
+        let layout = &lowered.tensors[statement.target];
+        let flats = match &demands[statement.target] {
+            Demand::Nothing => continue,
+            Demand::All => {
+                check_iterations(lowered, statement)?;
+                let elements = run_statement(lowered, statement, &data, None)?;
+                data[statement.target] = Some(TensorData::computed(&elements));
+                continue;
+            }
+            Demand::Some(marks, _) => marked(marks),
+        };
+        let found = in_parallel(flats.len(), |i| {
+            run_statement(lowered, statement, &data, Some(&layout.coords(flats[i])))
+        });
+        let nothing = Approx { value: 0.0, bound: 0.0, magnitude: 0.0, terms: 0 };
+        let mut elements = vec![nothing; layout.len];
+        for (flat, found) in flats.into_iter().zip(found) {
+            elements[flat] = found?[0];
+        }
+        data[statement.target] = Some(TensorData::computed(&elements));
+    }
+    Ok(data)
+}
+
+/// Whether a statement reads what takes too many iterations as a whole.
+fn is_heavy(lowered: &LoweredProgram, known: &Values, statement: &LoweredStatement) -> bool {
+    let Needed { runs, .. } = needed(lowered, known, &[], &statement.reads);
+    let mut needed = lowered.statements.iter().filter(|statement| runs[statement.target]);
+    needed.any(|statement| check_iterations(lowered, statement).is_err())
+}
+
+/// About how many iterations [`compute_for`] and the elements themselves take, less those that they would take for any elements.
+pub(crate) fn steps_for(
+    lowered: &LoweredProgram,
+    known: &Values,
+    statement: &LoweredStatement,
+    flats: &[usize],
+) -> u64 {
+    let own = steps(lowered, statement, flats.len());
+    if !is_heavy(lowered, known, statement) {
+        return own;
+    }
+    let Needed { runs, .. } = needed(lowered, known, &[], &statement.reads);
+    let demands = demands(lowered, &runs, statement, flats);
+    let of = |statement: &LoweredStatement| match demands[statement.target] {
+        Demand::Nothing | Demand::All => 0,
+        Demand::Some(_, count) => steps(lowered, statement, count),
+    };
+    lowered.statements.iter().map(of).fold(own, u64::saturating_add)
 }
 
 /// What a result takes, by tensor.
