@@ -56,13 +56,35 @@ def ladder_rows():
 
 
 def microseconds(words):
-    return float(re.search(r"([\d,]+(?:\.\d+)?) us", words)[1].replace(",", ""))
+    number, unit = re.search(r"([\d,]+(?:\.\d+)?) ([um]s)", words).groups()
+    return float(number.replace(",", "")) * (1000 if unit == "ms" else 1)
+
+
+def column(x, y, rows, heads, time, vendor, flop, size):
+    """The steps of a ladder at a size, in TFLOP per second, with a bar for PyTorch; and the place of the slowest."""
+    rates = {step: flop / microseconds(row[time]) / 1e6 for step, row in rows.items() if row[time]}
+    place, best = x(flop / size), max(rates, key=rates.get)
+    low, high = y(min(rates.values())), y(rates[best])
+    parts = [path([(place, low), (place, high)], "wire")]
+    parts += [dot(place, y(rate), "cell read", 3) for step, rate in rates.items() if step != best]
+    vendor = y(flop / microseconds(heads[vendor]) / 1e6)
+    parts += [dot(place, high, "cell mine"), path([(place - 9, vendor), (place + 9, vendor)], "frame")]
+    return parts, place, low
+
+
+def copied():
+    """GB per second of a large copy on the H200 of the ladders."""
+    return float(re.search(r"([\d,]+) GB/s, a product", README.read_text())[1].replace(",", ""))
+
+
+def legend(left, first, second):
+    return [dot(left + 20, first, "cell mine"), text(left + 31, first, "fastest step", "start"), path([(left + 11, second), (left + 29, second)], "frame"), text(left + 34, second, "PyTorch", "start")]
 
 
 def ladder_conv():
     """Each ladder's first, last and other steps, and PyTorch, under the roofline of the H200 that they were measured on."""
     tables = ladder_rows()
-    copy = float(re.search(r"([\d,]+) GB/s, a product", README.read_text())[1].replace(",", ""))
+    copy = copied()
     peak = SMS * 4096 * 1.98e9 / 1e12
     positions = 64 * 32 * 32
     # What must be done and moved: a multiplication and an addition are two, each tensor travels once.
@@ -79,22 +101,51 @@ def ladder_conv():
     parts.append(path([(x(0.1), y(0.1 * copy / 1e3)), (x(bend), y(peak)), (right, y(peak))], "frame"))
     for name, table, time, vendor, flop, size in layers:
         heads, rows = tables[table]
-        rates = {step: flop / microseconds(row[time]) / 1e6 for step, row in rows.items()}
-        place, best = x(flop / size), max(rates, key=rates.get)
-        low, high = y(min(rates.values())), y(rates[best])
-        parts.append(path([(place, low), (place, high)], "wire"))
-        parts += [dot(place, y(rate), "cell read", 3) for step, rate in rates.items() if step != best]
-        parts.append(dot(place, high, "cell mine"))
-        vendor = y(flop / microseconds(heads[vendor]) / 1e6)
-        parts.append(path([(place - 9, vendor), (place + 9, vendor)], "frame"))
+        drawn, place, low = column(x, y, rows, heads, time, vendor, flop, size)
+        parts += drawn
         parts.append(text(place + 8, low, name, "start") if name in ("bias", "64 to 3") else text(place - 8, low, name, "end") if name == "64 to 64" else text(right, low + 15, name, "end"))
-    parts += [dot(left + 20, y(120), "cell mine"), text(left + 31, y(120), "fastest step", "start"), path([(left + 11, y(45)), (left + 29, y(45))], "frame"), text(left + 34, y(45), "PyTorch", "start")]
+    parts += legend(left, y(120), y(45))
     parts += [text(x(1.7), y(12), f"{copy / 1e3:.2f} TB/s", "end"), text(x(bend) - 8, y(peak), "1,070 TFLOP/s", "end")]
     parts += [text(left + 5, 5, "TFLOP/s", "start"), text((left + right) / 2, bottom + 33, "FLOP for each byte that must be moved")]
     words = (
         "A roofline with logarithmic axes, FLOP per byte from 0.1 to 2,000 and TFLOP per second from 0.1 to 2,000: a slope of 4.01 terabytes "
         "per second up to a flat roof of 1,070. Four columns of dots are the steps of four layers, from the slowest to the fastest: the bias "
         "far left, 64 to 3 channels on the slope, 64 to 64 and 256 to 128 near the roof. A bar in each column is PyTorch; the fastest step lies above it.")
+    return drawing(384, 290, words, parts)
+
+
+def ladder_latency():
+    """The ladders of layer normalisation and of LeNet under the roofs of floats and of tensor cores."""
+    tables, copy = ladder_rows(), copied()
+    floats, tensor = SMS * 128 * 2 * 1.98e9 / 1e12, SMS * 4096 * 1.98e9 / 1e12
+
+    def linear(rows, h, o, element):
+        return 6 * rows * h * o, element * (2 * rows * (h + o) + 2 * h * o + 4 * h + 2 * o)
+
+    ladders = [
+        ("16 rows", "16 rows, 8 to 16", 1, 2, *linear(16, 8, 16, 4)),
+        ("LeNet", "L2 overwritten", 1, 2, 2 * 64 * 463080, 4 * (785 * 64 + 2 * 44426)),
+        ("768", "768 to 768", 1, 2, *linear(16384, 768, 768, 4)),
+        ("4,096", "768 to 768", 4, 5, *linear(16384, 1024, 4096, 4)),
+        ("bf16", "1,024 to 4,096", 1, 2, *linear(16384, 1024, 4096, 2)),
+    ]
+    left, bottom, right, top = 52, 246, 376, 14
+    x, y = log_axis(1, 3000, left, right), log_axis(0.0003, 2000, bottom, top)
+    parts = frame(x, y, [1, 10, 100, 1000], [0.001, 0.1, 10, 1000], left, bottom, right, top)
+    for peak, style in ((tensor, "frame"), (floats, "line")):
+        bend = peak * 1e3 / copy
+        parts.append(path([(x(1), y(copy / 1e3)), (x(bend), y(peak)), (right, y(peak))], style))
+    for name, table, time, vendor, flop, size in ladders:
+        heads, rows = tables[table]
+        drawn, place, low = column(x, y, rows, heads, time, vendor, flop, size)
+        parts += [*drawn, text(place + 9, low, name, "start") if name == "16 rows" else text(place, low + 13, name)]
+    parts += legend(left, y(0.4), y(0.12))
+    parts += [text(x(5), y(55), f"{copy / 1e3:.2f} TB/s", "end"), text(x(14), y(tensor), "tensor cores, bf16: 1,070", "start"), text(x(30), y(floats) + 11, "float: 67")]
+    parts += [text(left + 5, 5, "TFLOP/s", "start"), text((left + right) / 2, bottom + 33, "FLOP for each byte that must be moved")]
+    words = (
+        "A roofline with logarithmic axes, FLOP per byte from 1 to 3,000 and TFLOP per second from 0.0003 to 2,000: a slope of 4.01 terabytes per second, "
+        "a roof of 67 for floats and one of 1,070 for tensor cores. Far below both are two ladders that wait: 16 rows at 2.8 FLOP per byte and LeNet at 107. "
+        "The ladders of 768 and 4,096 features end above the roof of floats, that of bf16 below the other; a bar in each column is PyTorch.")
     return drawing(384, 290, words, parts)
 
 
@@ -146,7 +197,7 @@ def tiles():
     return drawing(384, 272, words, parts)
 
 
-FIGURES = {"ladder_conv_roofline": ladder_conv, "machine_roofline_levels": levels, "36_bound": tiles}
+FIGURES = {"ladder_conv_roofline": ladder_conv, "ladder_latency_roofline": ladder_latency, "machine_roofline_levels": levels, "36_bound": tiles}
 
 
 def main():
