@@ -16,6 +16,8 @@ const ALL: u64 = 1 << 24;
 const RANDOM: u64 = 2_000;
 /// Elements that are looked at on either end of each output.
 const AT_ENDS: usize = 64;
+/// Up to so many multiplications and additions for the elements of an output; where these take more, fewer are looked at.
+const MOST: u64 = 1 << 28;
 
 /// The elements of the outputs of a plan that are compared with the formula.
 pub struct Check<'a> {
@@ -32,8 +34,10 @@ impl<'a> Check<'a> {
         let wanted: Vec<&str> = names.iter().map(String::as_str).collect();
         let all = test.formula.cost(&wanted).steps <= ALL;
         let output = |(i, buffer): (usize, &Buffer)| {
-            let elements = if all { Vec::new() } else { some_of(&buffer.tensor, plan.seed, i) };
-            Some((i, buffer.computed()?, elements))
+            let name = buffer.computed()?;
+            let elements =
+                if all { Vec::new() } else { affordable(plan, &name, &buffer.tensor, i) };
+            Some((i, name, elements))
         };
         let outputs = test.buffers.iter().enumerate().filter_map(output).collect();
         Self { plan, outputs }
@@ -93,19 +97,36 @@ impl<'a> Check<'a> {
             let mut values = formula.evaluate(known, &[name]).map_err(failed)?;
             return Ok(values.remove(name).unwrap_or_default());
         }
-        let coords = |flat: &u64| {
-            tensor.coords(*flat as usize).into_iter().map(|coord| coord as i64).collect()
-        };
-        let at: Vec<Vec<i64>> = elements.iter().map(coords).collect();
-        formula.elements(known, name, &at).map_err(failed)
+        formula.elements(known, name, &coords(tensor, elements)).map_err(failed)
     }
 }
 
-/// Elements on both ends, and at random places.
-fn some_of(tensor: &Tensor, seed: u64, output: usize) -> Vec<u64> {
+/// The coordinates of elements of a tensor.
+fn coords(tensor: &Tensor, elements: &[u64]) -> Vec<Vec<i64>> {
+    let of = |flat: &u64| tensor.coords(*flat as usize).into_iter().map(|at| at as i64).collect();
+    elements.iter().map(of).collect()
+}
+
+/// Elements of an output that the formula gives within [`MOST`] steps: as many as possible, halved again and again, and at
+/// least one on either end and one more.
+fn affordable(plan: &Plan<'_>, name: &str, tensor: &Tensor, output: usize) -> Vec<u64> {
+    let mut part = 1;
+    loop {
+        let elements = some_of(tensor, plan.seed, output, part);
+        let steps = plan.steps_of(name, &coords(tensor, &elements));
+        if steps <= MOST || part >= RANDOM {
+            return elements;
+        }
+        part *= 2;
+    }
+}
+
+/// Elements on both ends, and at random places; of them one in `part`.
+fn some_of(tensor: &Tensor, seed: u64, output: usize, part: u64) -> Vec<u64> {
     let count = tensor.len();
-    let ends = (0..count.min(AT_ENDS)).chain(count.saturating_sub(AT_ENDS)..count);
-    let random = (0..RANDOM).map(|i| seed_of(seed, output, i) % count as u64);
+    let at_ends = (AT_ENDS / part as usize).max(1);
+    let ends = (0..count.min(at_ends)).chain(count.saturating_sub(at_ends)..count);
+    let random = (0..(RANDOM / part).max(1)).map(|i| seed_of(seed, output, i) % count as u64);
     let all: BTreeSet<u64> = ends.map(|flat| flat as u64).chain(random).collect();
     all.into_iter().collect()
 }

@@ -51,6 +51,8 @@ pub enum Task {
     Gemm(GemmJob),
     /// A pass of a convolution of cuDNN.
     Conv(ConvJob),
+    /// The backward pass of a pooling of cuDNN.
+    Pool(PoolJob),
 }
 
 /// A module for the driver to load.
@@ -147,6 +149,21 @@ pub struct ConvJob {
     pub pad: i32,
     /// Whether channels vary fastest, and not columns.
     pub channels_last: bool,
+}
+
+/// The backward pass of a pooling of maxima, whose tensors are tensors of the job.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct PoolJob {
+    /// Images, results, and the gradients of both. The results of the forward pass are computed before each run.
+    pub tensors: [usize; 4],
+    /// Planes, rows and columns of the images, and of the results.
+    pub sizes: [[i32; 3]; 2],
+    /// Rows and columns of a window.
+    pub window: i32,
+    /// The rows from a window to the next.
+    pub stride: i32,
+    /// The rows of padding on every side of an image.
+    pub pad: i32,
 }
 
 /// What came of a [`Job`].

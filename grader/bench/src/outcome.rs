@@ -2,6 +2,7 @@
 
 use crate::model::{Rates, Work};
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 use std::collections::BTreeMap;
 
 /// The version of the JSON document.
@@ -173,6 +174,12 @@ pub struct Counted {
     pub local_bytes: u64,
 }
 
+/// What documents of all versions have.
+#[derive(Deserialize)]
+struct Version {
+    schema_version: u32,
+}
+
 impl Outcome {
     /// The JSON document, with all samples.
     pub fn json(&self) -> String {
@@ -190,10 +197,15 @@ impl Outcome {
     /// # Errors
     /// It is another document, or one of another version: why.
     pub fn from_json(text: &str) -> Result<Self, String> {
-        let outcome: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        if outcome.schema_version == SCHEMA_VERSION {
-            return Ok(outcome);
+        let invalid = |error: serde_json::Error| match error.classify() {
+            Category::Data => "it is another document".to_owned(),
+            Category::Io | Category::Syntax | Category::Eof => format!("it is no JSON: {error}"),
+        };
+        // A document of another version may differ in everything else.
+        let Version { schema_version: version } = serde_json::from_str(text).map_err(invalid)?;
+        if version != SCHEMA_VERSION {
+            return Err(format!("it has version {version}, not {SCHEMA_VERSION}"));
         }
-        Err(format!("it has version {}, not {SCHEMA_VERSION}", outcome.schema_version))
+        serde_json::from_str(text).map_err(invalid)
     }
 }

@@ -1,6 +1,8 @@
 //! From a `[[bench]]` of a spec to the job of the process that drives the GPU, and to the data that it will draw.
 
-use crate::job::{Contents, ConvJob, GemmJob, Job, LaunchJob, ModuleJob, Param, Task, TensorJob};
+use crate::job::{
+    Contents, ConvJob, GemmJob, Job, LaunchJob, ModuleJob, Param, PoolJob, Task, TensorJob,
+};
 use crate::statistics::StoppingRule;
 use crate::values::{Kind, seed_of};
 use cudart::frame::Bytes;
@@ -10,7 +12,7 @@ use indexmath::{DType, Values};
 use judge::grade::Program;
 use puzzle::case::{CaseLaunch, LaunchOptions};
 use puzzle::oracle;
-use puzzle::spec::{Bench, Buffer, Call, CallArg, Pass, Purpose, Spec, Vendor};
+use puzzle::spec::{Bench, Buffer, Call, CallArg, Pass, Pool, Purpose, Spec, Vendor};
 use puzzle::tensor::{Tensor, encode};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -87,6 +89,11 @@ impl<'a> Plan<'a> {
         let mut known = self.inputs(run);
         known.extend(self.given.iter().map(|(name, values)| (name.clone(), values.clone())));
         known
+    }
+
+    /// About how many steps the formula takes for some elements of an output.
+    pub fn steps_of(&self, output: &str, at: &[Vec<i64>]) -> u64 {
+        self.bench.test.formula.steps_of(&self.given, output, at).unwrap_or(0)
     }
 
     /// A failure to compute what is expected.
@@ -196,8 +203,39 @@ impl<'a> Plan<'a> {
                     channels_last: conv.channels_last,
                 })
             }
+            Vendor::Pool(pool) => return self.pool_job(pool, cold),
         };
         Some(self.job_of(task, cold))
+    }
+
+    /// The job of a pooling, which needs the images and the results of the forward pass, too.
+    fn pool_job(&self, pool: &Pool, cold: bool) -> Option<Job> {
+        let test = &self.bench.test;
+        let find = |name: &String| test.buffers.iter().position(|b| b.tensor.name == *name);
+        let [dy, dx] = [find(&pool.gradients[0])?, find(&pool.gradients[1])?];
+        let images = test.inputs.iter().find(|input| input.name == pool.x)?;
+        let small = |size: u64| i32::try_from(size).ok();
+        let three = |[a, b, c]: [u64; 3]| Some([small(a)?, small(b)?, small(c)?]);
+        // Behind the tensors of the launches; the first of them may be there already.
+        let first = test.buffers.len();
+        let x = find(&pool.x).unwrap_or(first);
+        let y = x.max(first - 1) + 1;
+        let mut job = self.job_of(
+            Task::Pool(PoolJob {
+                tensors: [x, y, dy, dx],
+                sizes: [three(pool.images)?, three(pool.results)?],
+                window: small(pool.window)?,
+                stride: small(pool.stride)?,
+                pad: small(pool.pad)?,
+            }),
+            cold,
+        );
+        let more = |contents, count| TensorJob { dtype: images.dtype.into(), count, contents };
+        if x == first {
+            job.tensors.push(more(self.drawn(images), images.len()));
+        }
+        job.tensors.push(more(Contents::Undefined, job.tensors[dy].count));
+        Some(job)
     }
 
     fn job_of(&self, task: Task, cold: bool) -> Job {
@@ -225,12 +263,15 @@ impl<'a> Plan<'a> {
                 let values = self.given.get(name).map_or(&[][..], |values| &values[..]);
                 Contents::Held(Bytes(encode(buffer.tensor.dtype, values)))
             }
-            Purpose::Input | Purpose::InPlace => {
-                let stream = self.bench.test.inputs.iter().position(|input| input.name == *name);
-                let (kind, fresh) = (self.kind(&buffer.tensor), self.is_fresh(&buffer.tensor));
-                Contents::Drawn { kind, stream: stream.unwrap_or_default(), fresh }
-            }
+            Purpose::Input | Purpose::InPlace => self.drawn(&buffer.tensor),
         }
+    }
+
+    /// The data of an input of the formula.
+    fn drawn(&self, tensor: &Tensor) -> Contents {
+        let stream = self.bench.test.inputs.iter().position(|input| input.name == tensor.name);
+        let (kind, fresh) = (self.kind(tensor), self.is_fresh(tensor));
+        Contents::Drawn { kind, stream: stream.unwrap_or_default(), fresh }
     }
 
     fn launch(
@@ -287,4 +328,63 @@ pub fn narrowest(bench: &Bench) -> DType {
     let has = |wanted: DType| bench.test.buffers.iter().any(|b| b.tensor.dtype == wanted);
     let order = [DType::F16, DType::BF16, DType::F32, DType::F64];
     order.into_iter().find(|dtype| has(*dtype)).unwrap_or(DType::F32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    const POOLING: &str = r#"
+title = "Pooling"
+[dims]
+free = ["N"]
+[tensors]
+x = "f32[N, 6, 8]"
+y = "f32[N, 3, 4]"
+place = "i32[N, 3, 4]"
+[math]
+forward = """
+y[n,i,j] = max[p < 2, q < 2] x[n,2*i+p,2*j+q]
+place[n,i,j] = argmax[p < 2, q < 2] x[n,2*i+p,2*j+q]
+"""
+[[launch]]
+kernel = "backward"
+args   = ["grad(y)", "given(place)", "grad(x)"]
+block  = 1
+grid   = 1
+[[test]]
+name = "small"
+dims = { N = 1 }
+[[bench]]
+name  = "large"
+dims  = { N = 5 }
+flops = "1"
+bytes = "1"
+pool  = { x = "x", y = "y", window = "2", stride = "2", pad = "0" }
+"#;
+
+    #[test]
+    fn a_pooling_of_the_library_gets_images_from_which_the_given_winners_come() {
+        for read in [false, true] {
+            let args = if read {
+                "\"grad(y)\", \"x\", \"grad(x)\""
+            } else {
+                "\"grad(y)\", \"given(place)\", \"grad(x)\""
+            };
+            let text = POOLING.replace("\"grad(y)\", \"given(place)\", \"grad(x)\"", args);
+            let spec = Spec::parse(&text, Path::new("x.toml")).unwrap();
+            let bench = &spec.benches[0];
+            let plan = Plan::new(&spec, bench, 5, &mut GivenTensors::default()).unwrap();
+            let job = plan.vendor_job(bench.vendor.as_ref().unwrap(), true).unwrap();
+            let Task::Pool(pool) = job.task else { panic!("{job:?}") };
+            assert_eq!(pool.tensors, if read { [1, 3, 0, 2] } else { [3, 4, 0, 2] });
+            assert_eq!(pool.sizes, [[5, 6, 8], [5, 3, 4]]);
+            let [x, y, ..] = pool.tensors.map(|tensor| &job.tensors[tensor]);
+            assert_eq!([x.count, y.count], [5 * 48, 5 * 12]);
+            // Winners that are given belong to the same images in each run.
+            assert!(matches!(x.contents, Contents::Drawn { fresh, .. } if fresh == read), "{x:?}");
+            assert!(matches!(y.contents, Contents::Undefined), "{y:?}");
+        }
+    }
 }

@@ -27,7 +27,7 @@ pub fn page(outcome: &Outcome, style: Style) -> String {
     }
     for size in &outcome.sizes {
         lines.push(String::new());
-        lines.extend(heading(size, style));
+        lines.extend(heading(size, &outcome.machine, style));
         match &outcome.machine {
             Machine::Gpu(_) => lines.extend(times(size, style)),
             Machine::Model { .. } => lines.extend(counts(size, style)),
@@ -73,7 +73,11 @@ fn model_heading(gpu: &str) -> Vec<String> {
     ]
 }
 
-fn heading(size: &SizeOutcome, style: Style) -> Vec<String> {
+fn heading(size: &SizeOutcome, machine: &Machine, style: Style) -> Vec<String> {
+    let by = match machine {
+        Machine::Gpu(_) => "",
+        Machine::Model { .. } => "by the model, ",
+    };
     let SizeOutcome { name, dims, dtype, work, rates, .. } = size;
     let bound = rates.bound(*work);
     let dims = dims.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>();
@@ -81,7 +85,7 @@ fn heading(size: &SizeOutcome, style: Style) -> Vec<String> {
     vec![
         format!("{}  {}; {dtype}", style.paint(Tone::Strong, name), dims.join(", ")),
         format!(
-            "  {}FLOP, {}B, {:.2} FLOP per byte; at {:.0} GB/s{peak} at least {}, by its {}",
+            "  {}FLOP, {}B, {:.2} FLOP per byte; {by}at {:.0} GB/s{peak} at least {}, by its {}",
             rate(work.flops as f64),
             rate(work.bytes as f64),
             work.intensity(),
@@ -367,8 +371,11 @@ mod tests {
             let read = Outcome::from_json(&outcome.json()).unwrap();
             assert_eq!(rounded(read), rounded(outcome));
         }
-        let other = timed().json().replace("\"schema_version\": 1", "\"schema_version\": 9");
-        assert_eq!(Outcome::from_json(&other).unwrap_err(), "it has version 9, not 1");
-        assert!(Outcome::from_json("{}").is_err());
+        let why = |text: &str| Outcome::from_json(text).unwrap_err();
+        assert_eq!(why("{ \"schema_version\": 9 }"), "it has version 9, not 1");
+        assert_eq!(why("{ \"schema_version\": 1 }"), "it is another document");
+        assert_eq!(why("[]"), "it is another document");
+        let cut = &timed().json()[..40];
+        assert!(why(cut).starts_with("it is no JSON: EOF while parsing"), "{}", why(cut));
     }
 }

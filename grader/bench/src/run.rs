@@ -33,7 +33,7 @@ const HOPPER: (u32, u32) = (9, 0);
 /// Why a step is not timed elsewhere.
 const HOPPER_ALONE: &str = "it is for compute capability 9.0 alone (sm_90a)";
 
-/// The library of convolutions, before its version is known.
+/// The library of convolutions and poolings, before its version is known.
 const CUDNN: &str = "cuDNN";
 
 /// How a subject is timed.
@@ -278,7 +278,7 @@ fn vendor(
 ) -> Result<Option<Contestant>, Failure> {
     let label = match (&bench.vendor, &facts.library) {
         (Some(Vendor::Gemm(_)), Ok(library)) => library,
-        (Some(Vendor::Conv(_)), _) => CUDNN,
+        (Some(Vendor::Conv(_) | Vendor::Pool(_)), _) => CUDNN,
         _ => return Ok(None),
     };
     let Some(vendor) = &bench.vendor else { return Ok(None) };

@@ -44,7 +44,7 @@ impl Subject {
         let spec = Rc::new(oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?);
         if spec.benches.is_empty() {
             let title = format!("puzzle {number} has no [[bench]]");
-            let help = "add sizes that are worth timing to its spec; the page \"The specification\" shows how";
+            let help = "its spec names no sizes that are worth timing; the page \"The specification\" of the book shows how to add some";
             return Err(Failure::new(FailureKind::Usage, title, help));
         }
         let own = file.unwrap_or(&puzzle.stub);

@@ -256,6 +256,8 @@ pub struct RawBench {
     pub gemm: Option<RawGemm>,
     /// The pass of a convolution that a vendor's library would compute in the kernels' place.
     pub conv: Option<RawConv>,
+    /// The pooling whose backward pass a vendor's library would compute in the kernels' place.
+    pub pool: Option<RawPool>,
 }
 
 /// The value of `gemm`: `c[m,n] = a[m,k] * b[k,n]`, all row-major, where `a` and `b` may be stored transposed.
@@ -285,6 +287,18 @@ pub struct RawConv {
     pub pad: Option<Spanned<u64>>,
     /// `"nchw"` or `"nhwc"`.
     pub layout: Option<Spanned<String>>,
+}
+
+/// The value of `pool`: `y` has the largest elements of square windows of the images `x`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawPool {
+    pub x: Spanned<String>,
+    pub y: Spanned<String>,
+    /// Expressions of sizes.
+    pub window: Spanned<String>,
+    pub stride: Spanned<String>,
+    pub pad: Spanned<String>,
 }
 
 /// A table `[[step]]` of a ladder: a file with kernels, and how it is launched.

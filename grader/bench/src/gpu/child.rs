@@ -1,7 +1,7 @@
 //! The process that drives the GPU: it does one request and ends. What a kernel does to it harms nobody else.
 
 use super::cublas::Cublas;
-use super::cudnn::{Convolution, Cudnn};
+use super::cudnn::{Convolution, Cudnn, Pooling};
 use super::driver::{Answer, Driver, Graph, Module, Prepared};
 use super::nvml::Nvml;
 use crate::job::{
@@ -101,6 +101,7 @@ enum Work {
     Kernels { launches: Vec<Prepared>, constants: Vec<(u64, usize)> },
     Gemm { library: Cublas, job: GemmJob, addresses: [u64; 3], types: [DType; 2] },
     Conv { library: Cudnn, convolution: Convolution, addresses: [u64; 3], bias: Option<u64> },
+    Pool { library: Cudnn, pooling: Pooling, addresses: [u64; 4] },
 }
 
 /// A job on the GPU.
@@ -201,7 +202,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Gives the inputs their data, and fills constants with them.
+    /// Gives the inputs their data, and fills constants with them, or the results of a forward pass.
     fn draw(&self, run: u64) -> Answer<()> {
         for (tensor, placed) in self.job.tensors.iter().zip(&self.tensors) {
             match (&tensor.contents, placed.kept) {
@@ -214,13 +215,16 @@ impl<'a> Bench<'a> {
                 (_, None) => {}
             }
         }
-        if let Work::Kernels { constants, .. } = &self.work {
-            for &(symbol, tensor) in constants {
-                let Placed { address, bytes, .. } = self.tensors[tensor];
-                self.driver.copy(symbol, address, bytes)?;
+        match &self.work {
+            Work::Kernels { constants, .. } => {
+                constants.iter().try_for_each(|&(symbol, tensor)| {
+                    let Placed { address, bytes, .. } = self.tensors[tensor];
+                    self.driver.copy(symbol, address, bytes)
+                })
             }
+            Work::Pool { library, pooling, addresses } => library.pool(pooling, *addresses),
+            Work::Gemm { .. } | Work::Conv { .. } => Ok(()),
         }
-        Ok(())
     }
 
     /// Runs once: the seconds of the launches, and those from their end on until the whole GPU was idle.
@@ -288,6 +292,12 @@ impl Work {
                 let (addresses, bias) = (conv.tensors.map(address), conv.bias.map(address));
                 Ok(Self::Conv { library, convolution, addresses, bias })
             }
+            Task::Pool(pool) => {
+                let library = Cudnn::open(driver.stream())?;
+                let pooling = library.pooling(pool, job.tensors[pool.tensors[0]].dtype.into())?;
+                let addresses = pool.tensors.map(|tensor| tensors[tensor].address);
+                Ok(Self::Pool { library, pooling, addresses })
+            }
             Task::Gemm(gemm) => {
                 let types = [gemm.tensors[0], gemm.tensors[2]].map(|i| job.tensors[i].dtype.into());
                 Ok(Self::Gemm {
@@ -305,7 +315,9 @@ impl Work {
         match self {
             Self::Kernels { .. } => None,
             Self::Gemm { library, .. } => Some(library.description.clone()),
-            Self::Conv { library, .. } => Some(library.description.clone()),
+            Self::Conv { library, .. } | Self::Pool { library, .. } => {
+                Some(library.description.clone())
+            }
         }
     }
 
@@ -318,6 +330,7 @@ impl Work {
             Self::Conv { library, convolution, addresses, bias } => {
                 library.start(convolution, *addresses, *bias)
             }
+            Self::Pool { library, pooling, addresses } => library.pool_back(pooling, *addresses),
         }
     }
 }

@@ -1,8 +1,13 @@
 //! NVIDIA's cuDNN, loaded at run time where it is installed. With `unsafe` code, and in the child process only.
+//! `cudnn/pooling.rs` has the poolings.
 //!
 //! Convolutions run in the library's classic interface, by the first algorithm of its own choice that adds up the products of
 //! the formula: those of Winograd and Fourier round otherwise, and pass no bound of a sum.
 #![allow(unsafe_code)]
+
+mod pooling;
+
+pub use pooling::Pooling;
 
 use crate::job::ConvJob;
 use indexmath::DType;
@@ -173,14 +178,8 @@ impl Cudnn {
         dtype: DType,
         room: impl Fn(usize) -> Result<u64, String>,
     ) -> Result<Convolution, String> {
-        let (data, math) = match dtype {
-            DType::F32 => (FLOAT, FMA_MATH),
-            DType::F16 => (2, TENSOR_OP_MATH),
-            DType::BF16 => (9, TENSOR_OP_MATH),
-            DType::F64 | DType::I32 | DType::I64 | DType::U8 => {
-                return Err(format!("no convolution of {dtype} is asked of cuDNN"));
-            }
-        };
+        let data = data_type(dtype)?;
+        let math = if dtype == DType::F32 { FMA_MATH } else { TENSOR_OP_MATH };
         let [images, filters, results] = of.sizes;
         let descriptors = [
             self.tensor(data, images, of.channels_last)?,
@@ -322,6 +321,18 @@ fn operands<T>(computed: usize, [x, w, y]: [T; 3]) -> [T; 3] {
         0 => [w, y, x],
         1 => [x, y, w],
         _ => [x, w, y],
+    }
+}
+
+/// `cudnnDataType_t` of an element type.
+fn data_type(dtype: DType) -> Result<c_int, String> {
+    match dtype {
+        DType::F32 => Ok(FLOAT),
+        DType::F16 => Ok(2),
+        DType::BF16 => Ok(9),
+        DType::F64 | DType::I32 | DType::I64 | DType::U8 => {
+            Err(format!("nothing in {dtype} is asked of cuDNN"))
+        }
     }
 }
 

@@ -68,3 +68,36 @@ fn an_error_in_a_part_is_that_of_the_statement() {
     let error = concrete.evaluate(&known, &["y"]).unwrap_err().to_string();
     assert!(error.contains("`i[299]` is 300"), "{error}");
 }
+
+#[test]
+fn elements_are_computed_where_a_tensor_on_the_way_is_too_large_as_a_whole() {
+    let types = tensors(&[
+        ("a", "f32[N, N]"),
+        ("b", "f32[N, N]"),
+        ("c", "f32[N, N]"),
+        ("e", "f32[N, N]"),
+        ("d", "f32[N, N]"),
+    ]);
+    let text = "c[i,j] = sum[k] a[i,k] * b[k,j]; d[i,j] = sum[k] c[i,k] * e[k,j]";
+    let formula = Formula::parse(text, &types).unwrap();
+    let size = 1 << 10;
+    let concrete = formula.at(&dims(&[("N", size)])).unwrap();
+    let mut random = Random::new(3);
+    let known = inputs(&formula, &concrete, || random.integer(-2, 2));
+    let refused = concrete.evaluate(&known, &["d"]).unwrap_err().to_string();
+    assert!(refused.contains("`c` would take 1073741824 iterations"), "{refused}");
+    let at = vec![vec![5, 7], vec![5, 1000], vec![1023, 0]];
+    let n = size as usize;
+    let product = |row: &[f64], right: &[f64], j: usize| -> f64 {
+        row.iter().enumerate().map(|(k, x)| x * right[k * n + j]).sum()
+    };
+    let found = concrete.elements(&known, "d", &at).unwrap();
+    for (coords, found) in at.iter().zip(found) {
+        let (i, j) = (coords[0] as usize, coords[1] as usize);
+        let row: Vec<f64> =
+            (0..n).map(|j| product(&known["a"][i * n..][..n], &known["b"], j)).collect();
+        assert_eq!(found.value, product(&row, &known["e"], j), "{coords:?}");
+    }
+    // Two rows of c, and three sums.
+    assert_eq!(concrete.steps_of(&known, "d", &at).unwrap(), 2 * (1 << 20) + 3 * (1 << 10));
+}

@@ -17,7 +17,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 /// The largest number of elements of all tensors, also of those that only the formula has.
-const MAX_ELEMENTS: u64 = 1 << 28;
+const MAX_ELEMENTS: u64 = 1 << 29;
 
 /// The largest number of multiplications and additions for what kernels are given: some seconds.
 const MAX_STEPS: u64 = 1 << 31;

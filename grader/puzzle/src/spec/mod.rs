@@ -66,7 +66,7 @@ pub use step::{Step, ladder};
 pub use tensors::{Tensors, grad_of, prime};
 pub use test::{Buffer, Test};
 pub use time_gate::{Reference, TimeGate};
-pub use vendor::{Conv, Gemm, Pass, Vendor};
+pub use vendor::{Conv, Gemm, Pass, Pool, Vendor};
 
 use crate::case::ReportOptions;
 use crate::workbook;

@@ -5,7 +5,7 @@ use super::bench_sizes::At;
 use super::fault::{Checked, Fault};
 use super::test::Test;
 use crate::tensor::{DType, Tensor};
-use specfile::{RawBench, RawConv, RawGemm};
+use specfile::{RawBench, RawConv, RawGemm, RawPool};
 use toml::Spanned;
 
 /// A function of a library.
@@ -15,6 +15,8 @@ pub enum Vendor {
     Gemm(Gemm),
     /// A pass of a convolution: cuDNN.
     Conv(Conv),
+    /// The backward pass of a pooling: cuDNN.
+    Pool(Pool),
 }
 
 /// A product of row-major matrices: `c[m,n] = a[m,k] * b[k,n]`.
@@ -51,6 +53,25 @@ pub struct Conv {
     pub channels_last: bool,
 }
 
+/// The backward pass of a pooling of maxima, whose windows, steps and padding are the same along rows and columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// The input of the formula that is pooled. The launches need not read it.
+    pub x: String,
+    /// The names of the gradients: of the results, which is read, and of the images, which is computed.
+    pub gradients: [String; 2],
+    /// Planes, rows and columns of the images.
+    pub images: [u64; 3],
+    /// Planes, rows and columns of the results.
+    pub results: [u64; 3],
+    /// Rows and columns of a window.
+    pub window: u64,
+    /// The rows from a window to the next.
+    pub stride: u64,
+    /// The rows on every side of an image that win against no element.
+    pub pad: u64,
+}
+
 /// What is computed of a convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
@@ -64,12 +85,14 @@ pub enum Pass {
 
 impl Vendor {
     pub(super) fn read(at: &At<'_>, raw: &RawBench, test: &Test) -> Checked<Option<Self>> {
-        match (&raw.gemm, &raw.conv) {
-            (None, None) => Ok(None),
-            (Some(gemm), None) => Ok(Some(Self::Gemm(product(at, gemm, test)?))),
-            (None, Some(conv)) => Ok(Some(Self::Conv(convolution(conv, test)?))),
-            (Some(_), Some(conv)) => {
-                Err(Fault::at(conv.x.span(), "a bench has either `gemm` or `conv`"))
+        match (&raw.gemm, &raw.conv, &raw.pool) {
+            (None, None, None) => Ok(None),
+            (Some(gemm), None, None) => Ok(Some(Self::Gemm(product(at, gemm, test)?))),
+            (None, Some(conv), None) => Ok(Some(Self::Conv(convolution(conv, test)?))),
+            (None, None, Some(pool)) => Ok(Some(Self::Pool(pooling(at, pool, test)?))),
+            _ => {
+                let title = "a bench has one of `gemm`, `conv` and `pool`";
+                Err(Fault::at(raw.name.span(), title).help("leave out the others"))
             }
         }
     }
@@ -194,11 +217,47 @@ fn convolution(raw: &RawConv, test: &Test) -> Checked<Conv> {
     Ok(Conv { pass, tensors, bias, images, filters, pad, channels_last })
 }
 
+fn pooling(at: &At<'_>, raw: &RawPool, test: &Test) -> Checked<Pool> {
+    let gradient = |of: &Spanned<String>| format!("grad({})", of.get_ref());
+    let dy = taken(test, &gradient(&raw.y), &raw.y, false)?;
+    let dx = taken(test, &gradient(&raw.x), &raw.x, true)?;
+    let x = test.inputs.iter().find(|input| input.name == *raw.x.get_ref()).ok_or_else(|| {
+        let title = format!("`{}` is not an input of the formula", raw.x.get_ref().escape_debug());
+        Fault::at(raw.x.span(), title).help("name the tensor that is pooled")
+    })?;
+    if let Some(other) = [dx, dy].into_iter().find(|tensor| tensor.dtype != x.dtype) {
+        let title = format!("`{}` is {}, but `{}` is not", x.name, x.dtype, other.name);
+        return Err(Fault::at(raw.x.span(), title).help("the library computes in one type"));
+    }
+    let planes = |tensor: &Tensor, place: &Spanned<String>| -> Checked<[u64; 3]> {
+        let shape: Vec<u64> = tensor.shape.iter().map(|size| *size as u64).collect();
+        match shape[..] {
+            [ref all @ .., rows, columns] if !all.is_empty() => {
+                Ok([all.iter().product(), rows, columns])
+            }
+            _ => Err(Fault::at(place.span(), format!("`{}` has no planes", tensor.name))),
+        }
+    };
+    let images = planes(x, &raw.x)?;
+    let results = planes(dy, &raw.y)?;
+    let (window, stride) = (at.count(&raw.window, 1)?, at.count(&raw.stride, 1)?);
+    let pad = at.count(&raw.pad, 0)?;
+    let windows = |size: u64| Some((size + 2 * pad).checked_sub(window)? / stride + 1);
+    let expected = [Some(images[0]), windows(images[1]), windows(images[2])];
+    if results.map(Some) != expected {
+        let title = format!("a pooling of `{}` does not give `{}`", x.name, raw.y.get_ref());
+        return Err(Fault::at(raw.y.span(), title)
+            .help("check `window`, `stride` and `pad`, which hold for rows and columns"));
+    }
+    let gradients = [dy, dx].map(|tensor| tensor.name.clone());
+    Ok(Pool { x: x.name.clone(), gradients, images, results, window, stride, pad })
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::Spec;
     use super::super::errors::error_in;
-    use super::{Conv, Pass, Vendor};
+    use super::{Conv, Pass, Pool, Vendor};
     use std::path::Path;
 
     const SPEC: &str = r#"
@@ -264,6 +323,11 @@ conv    = { x = "x", w = "w", y = "y", pass = "weights" }
     #[test]
     fn mistakes_in_a_convolution_are_named() {
         for (from, to, said) in [
+            (
+                "bias = \"b\" }",
+                "bias = \"b\" }\npool = { x = \"x\", y = \"y\", window = \"2\", stride = \"2\", pad = \"0\" }",
+                "one of `gemm`, `conv` and `pool`",
+            ),
             ("bias = \"b\" }", "pad = 1 }", "does not give `y`"),
             ("bias = \"b\" }", "layout = \"nhwc\" }", "does not give `y`"),
             ("bias = \"b\" }", "layout = \"chw\" }", "write one of nchw, nhwc"),
@@ -272,6 +336,65 @@ conv    = { x = "x", w = "w", y = "y", pass = "weights" }
             ("w = \"w\", y = \"y\", bias", "w = \"b\", y = \"y\", bias", "`b` has not four axes"),
         ] {
             let message = error_in(SPEC, from, to);
+            assert!(message.contains(said), "{from} -> {to}\n{message}");
+        }
+    }
+
+    const POOLING: &str = r#"
+title = "Pooling"
+[dims]
+free = ["N", "H", "K"]
+O = "(H + 2 - K) / 2 + 1"
+[tensors]
+x = "f32[N, H, H]"
+y = "f32[N, O, O]"
+place = "i32[N, O, O]"
+[math]
+forward = """
+y[n,i,j] = max[p < K, q < K] x?[n,2*i+p-1,2*j+q-1]
+place[n,i,j] = argmax[p < K, q < K] x?[n,2*i+p-1,2*j+q-1]
+"""
+[[launch]]
+kernel = "backward"
+args   = ["grad(y)", "given(place)", "grad(x)"]
+block  = 1
+grid   = 1
+[[test]]
+name = "small"
+dims = { N = 1, H = 4, K = 3 }
+[[bench]]
+name  = "large"
+dims  = { N = 2, H = 8, K = 3 }
+flops = "1"
+bytes = "1"
+pool  = { x = "x", y = "y", window = "K", stride = "2", pad = "1" }
+"#;
+
+    #[test]
+    fn a_pooling_names_an_input_that_no_launch_reads() {
+        let spec = Spec::parse(POOLING, Path::new("x.toml")).unwrap();
+        let Some(Vendor::Pool(pool)) = &spec.benches[0].vendor else {
+            panic!("{:?}", spec.benches[0].vendor)
+        };
+        let Pool { x, gradients, images, results, window, stride, pad } = pool;
+        assert_eq!((x.as_str(), images, results), ("x", &[2, 8, 8], &[2, 4, 4]));
+        assert_eq!((window, stride, pad), (&3, &2, &1));
+        assert_eq!(gradients, &["grad(y)", "grad(x)"].map(str::to_owned));
+    }
+
+    #[test]
+    fn mistakes_in_a_pooling_are_named() {
+        for (from, to, said) in [
+            ("pad = \"1\"", "pad = \"0\"", "a pooling of `x` does not give `y`"),
+            ("window = \"K\"", "window = \"11\"", "a pooling of `x` does not give `y`"),
+            ("stride = \"2\"", "stride = \"0\"", "it must be 1 at least"),
+            (
+                "y = \"y\", window",
+                "y = \"place\", window",
+                "no launch of this bench reads `grad(place)`",
+            ),
+        ] {
+            let message = error_in(POOLING, from, to);
             assert!(message.contains(said), "{from} -> {to}\n{message}");
         }
     }
