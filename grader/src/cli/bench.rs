@@ -21,10 +21,20 @@ pub(super) fn run(
     nvcc: Option<&Path>,
 ) -> Result<u8, Failure> {
     let workbook = console::workbook(workbook)?;
-    let subject = match args.what.parse() {
-        Ok(number) => Subject::puzzle(&workbook, number, args.file.as_deref())?,
-        Err(_) => Subject::ladder(&workbook, &args.what)?,
+    let subject = match (args.what.parse(), &args.file) {
+        (Ok(number), file) => Subject::puzzle(&workbook, number, file.as_deref())?,
+        (Err(_), None) => Subject::ladder(&workbook, &args.what)?,
+        (Err(_), Some(_)) => {
+            let title = "--file is for a puzzle: the steps of a ladder are its own files";
+            let help = "give the puzzle's number in the place of the ladder, or omit --file";
+            return Err(Failure::new(FailureKind::Usage, title, help));
+        }
     };
+    if args.compare.is_some() && args.format == PageFormat::Json {
+        let title = "--compare writes text, and --format json one document without it";
+        let help = "omit --format json; the samples of both runs are in their files";
+        return Err(Failure::new(FailureKind::Usage, title, help));
+    }
     let before = args.compare.as_deref().map(earlier).transpose()?;
     let on_gpu = match args.backend {
         BackendChoice::Vm => false,

@@ -47,7 +47,12 @@ fn what_cannot_be_timed_is_explained() {
         (&["bench", "steps"], "`steps` is neither the number of a puzzle nor a ladder"),
         (&["bench", "18", "--model", "h300"], "known are t4, a100-40gb"),
         (&["bench", "18", "--backend", "vm", "--size", "huge"], "it has square_2048"),
-        (&["bench", "18", "--compare", "README.md"], "`README.md` is not an earlier run"),
+        (
+            &["bench", "18", "--compare", "README.md"],
+            "`README.md` is not an earlier run: it is no JSON",
+        ),
+        (&["bench", "18", "--compare", "x", "--format", "json"], "--compare writes text"),
+        (&["bench", "lenet_step", "--file", "x.cu"], "--file is for a puzzle"),
     ] {
         let out = grader(args);
         assert_eq!(out.code, 2, "{args:?}: {}", out.stdout);
