@@ -1,4 +1,4 @@
-// Step 1 of 7: a thread for each element.
+// Step 1 of 8: a thread for each element.
 // What changed: the start, the kernel of puzzle 29. A thread goes through the nine weights that its pixel met, and all channels of the
 // output.
 // Predicted: 19.3 G multiplications with two conversions, a load of 2 bytes and a broadcast for each: some 8 instructions, so about 5 ms at

@@ -1,4 +1,4 @@
-// Step 2 of 7: tensor cores.
+// Step 2 of 8: tensor cores.
 // What changed: an implicit matrix product, 128 pixels by 128 (or 64) channels for a block. For each of the nine weights and 64 channels of
 // the output, the block brings the pixels, shifted, and the weights to shared memory, waits for them, and multiplies them by mma.sync.
 // Predicted: 1/8192 of the multiplications' instructions. A step of 64 channels moves 32 KB for 2 MFLOP, 604 MB in all: 0.11 ms at the L2

@@ -1,4 +1,4 @@
-// Step 3 of 7: a pipeline.
+// Step 3 of 8: a pipeline.
 // What changed: the copies of the next two steps are on their way while a step is multiplied (cp.async, three stages of 32 KB, two blocks
 // for each multiprocessor).
 // Predicted: the time of the slower part, 0.11 ms, in the place of their sum.

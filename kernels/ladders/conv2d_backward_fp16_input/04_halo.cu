@@ -1,4 +1,4 @@
-// Step 4 of 7: a halo.
+// Step 4 of 8: a halo.
 // What changed: a block brings 8x32 pixels with their neighbours once for all nine weights, for 64 channels at a time; the pixels of a
 // weight are the same shared memory read at another place. Only the weights stream, four stages of 16 KB.
 // Predicted: 192 MB from the L2 cache in the place of 604: if that is what step 3 waits for, a third of its time.

@@ -1,4 +1,4 @@
-// Step 6 of 7: wider products. For compute capability 9.0 (sm_90a).
+// Step 6 of 8: wider products. For compute capability 9.0 (sm_90a).
 // What changed: the product is transposed, 64 channels by 256 pixels. For each 16 channels of the output, shared memory gives 2 + 8 KB for
 // 128 clocks of the tensor cores; before, 2 + 4 KB for 64. The results of a warp are channels by pixels; movmatrix turns them round.
 // Predicted: shared memory was busy for 96 of 128 clocks, and for 80 now, beside what is copied into it: at most 15 % less.

@@ -1,4 +1,4 @@
-// Step 7 of 7: the copy engine (TMA), in step 5. For compute capability 9.0 (sm_90a).
+// Step 7 of 8: the copy engine (TMA), in step 5. For compute capability 9.0 (sm_90a).
 // What changed: one thread asks for a box of 10x34 pixels and for 64x64 weights; the engine finds the addresses, writes zeros outside of
 // the image and tells the barrier how many bytes have come. Nobody needs a fence.
 // Predicted: step 6 takes 50 us without its copies, so at most 8 us less.

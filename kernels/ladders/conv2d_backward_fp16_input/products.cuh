@@ -1,4 +1,4 @@
-// Products that steps 5 and 7 share.
+// Products that steps 5, 7 and 8 share.
 
 #pragma once
 
