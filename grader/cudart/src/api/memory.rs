@@ -193,6 +193,7 @@ extern "C" fn cudaFreeHost(address: u64) -> u32 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaHostGetDevicePointer(to: *mut u64, host: u64, _flags: c_uint) -> u32 {
     enter(|client| {
+        client.map_registered(host)?;
         let (start, pages) = client.managed.holding(host).ok_or(CudaError::INVALID_VALUE)?;
         // SAFETY: null is refused; else the program says it is a pointer to a pointer.
         unsafe { put(to, pages.device + (host - start)) }
@@ -213,25 +214,22 @@ unsafe extern "C" fn cudaHostGetFlags(to: *mut c_uint, host: u64) -> u32 {
 
 const REGISTER_MAPPED: c_uint = 2;
 
-/// Pins pages for faster copies, which needs nothing here, or maps them for kernels.
+/// Pins pages for faster copies, which needs nothing here. Kernels can use them ("all host memory registered is mapped", CUDA Runtime
+/// API, "cudaHostRegister"), but at another address than the program, so they are mapped once it asks for that address.
 #[unsafe(no_mangle)]
 extern "C" fn cudaHostRegister(host: u64, bytes: usize, flags: c_uint) -> u32 {
     enter(|client| {
-        if host == 0 || bytes == 0 {
-            return Err(CudaError::INVALID_VALUE);
-        }
-        if flags & REGISTER_MAPPED == 0 {
-            return Ok(());
-        }
-        client.register(host, bytes as u64)
+        client.register(host, bytes as u64)?;
+        if flags & REGISTER_MAPPED == 0 { Ok(()) } else { client.map_registered(host) }
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cudaHostUnregister(host: u64) -> u32 {
-    enter(|client| match client.managed.kind(host) {
-        Some(PagesKind::Registered) => client.free_managed(host, PagesKind::Registered),
-        _ => Ok(()),
+    enter(|client| {
+        client.note(OrderStep::Synchronise(Awaited::Device));
+        client.catch_up(Due::Host)?;
+        client.unregister(host)
     })
 }
 
@@ -789,6 +787,7 @@ unsafe extern "C" fn cudaPointerGetAttributes(
 ) -> u32 {
     enter(|client| {
         let address = pointer as u64;
+        client.map_registered(address)?;
         let (kind, device, device_pointer, host_pointer) = match client.place(address) {
             Place::Host => (0, -2, 0, address),
             Place::Device => (2, 0, address, 0),

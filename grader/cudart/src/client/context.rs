@@ -61,6 +61,8 @@ pub(crate) struct Client {
     /// Device memory that the program must not free: addresses and sizes in bytes.
     given: BTreeMap<u64, u64>,
     pub managed: Managed,
+    /// Memory of the program that it has registered: addresses and sizes in bytes.
+    pub(super) registered: BTreeMap<u64, u64>,
     /// The previous values of the limits that the program has set.
     limits: BTreeMap<Limit, u64>,
     properties: Option<Properties>,
@@ -124,6 +126,7 @@ impl Client {
             allocations: BTreeMap::new(),
             given,
             managed: Managed::default(),
+            registered: BTreeMap::new(),
             limits: BTreeMap::new(),
             properties: None,
             modules: BTreeMap::new(),

@@ -21,15 +21,45 @@ impl Client {
         Ok(address)
     }
 
-    /// Gives the device memory of its own for memory of the program, so that kernels can use it.
+    /// Registers memory of the program.
+    ///
+    /// # Errors
+    /// It is none, or a part of it is registered already.
     pub fn register(&mut self, address: u64, bytes: u64) -> Answer<()> {
-        let last = address.checked_add(bytes - 1).ok_or(CudaError::INVALID_VALUE)?;
-        if self.managed.holding(address).is_some() || self.managed.holding(last).is_some() {
+        let end = address.checked_add(bytes).filter(|&end| address > 0 && end > address);
+        let end = end.ok_or(CudaError::INVALID_VALUE)?;
+        let before = self.registered.range(..end).next_back();
+        let overlaps = before.is_some_and(|(start, bytes)| start + bytes > address);
+        if overlaps || [address, end - 1].iter().any(|&at| self.managed.holding(at).is_some()) {
             return Err(CudaError::HOST_MEMORY_ALREADY_REGISTERED);
         }
-        let device = Device::alloc(self, bytes)?;
-        self.managed.0.insert(address, Pages { kind: Kind::Registered, bytes, device });
+        self.registered.insert(address, bytes);
         Ok(())
+    }
+
+    /// Gives the device memory of its own for registered memory that holds an address, so that kernels can use it. Nothing happens to
+    /// other memory.
+    ///
+    /// # Errors
+    /// The device has no room.
+    pub fn map_registered(&mut self, address: u64) -> Answer<()> {
+        let Some((&start, &bytes)) = self.registered.range(..=address).next_back() else {
+            return Ok(());
+        };
+        if address - start < bytes && self.managed.holding(address).is_none() {
+            let device = Device::alloc(self, bytes)?;
+            self.managed.0.insert(start, Pages { kind: Kind::Registered, bytes, device });
+        }
+        Ok(())
+    }
+
+    /// Ends the registration of memory that begins here.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn unregister(&mut self, address: u64) -> Answer<()> {
+        self.registered.remove(&address).ok_or(CudaError::HOST_MEMORY_NOT_REGISTERED)?;
+        self.unmap(address)
     }
 
     /// Frees pages of this kind.
@@ -63,6 +93,7 @@ impl Client {
         for address in all {
             self.unmap(address)?;
         }
+        self.registered.clear();
         Ok(())
     }
 

@@ -23,7 +23,7 @@ pub enum Kind {
     Pinned,
     /// The memory of a `__managed__` variable.
     Variable,
-    /// Memory of the program that `cudaHostRegister` has mapped.
+    /// Memory of the program that is registered and mapped.
     Registered,
 }
 

@@ -17,6 +17,9 @@ unsafe extern "C" {
         height: usize,
         kind: c_int,
     ) -> u32;
+    safe fn cudaHostRegister(host: u64, bytes: usize, flags: c_uint) -> u32;
+    safe fn cudaHostUnregister(host: u64) -> u32;
+    fn cudaHostGetDevicePointer(to: *mut u64, host: u64, flags: c_uint) -> u32;
     fn cudaMemGetInfo(free: *mut usize, total: *mut usize) -> u32;
     fn cudaPointerGetAttributes(to: *mut [u64; 11], pointer: u64) -> u32;
 }
@@ -189,4 +192,34 @@ fn pointers_tell_what_they_are() {
         assert_eq!(attributes[0] as u32, kind, "{pointer:x}");
     }
     assert_eq!((cudaFreeHost(pinned), cudaFree(managed)), (SUCCESS, SUCCESS));
+}
+
+#[test]
+fn kernels_use_registered_memory_where_the_device_has_it() {
+    const MAPPED: c_uint = 2;
+    for flags in [0, MAPPED] {
+        let program = Program::new();
+        let mut own = [1i32; 8];
+        let here = own.as_mut_ptr() as u64;
+        let on_device = |host: u64| {
+            // SAFETY: the address of a variable.
+            allocated(|to| unsafe { cudaHostGetDevicePointer(to, host, 0) })
+        };
+        assert_eq!((on_device(here).0, cudaHostUnregister(here)), (INVALID_VALUE, NOT_REGISTERED));
+        assert_eq!(cudaHostRegister(0, 32, flags), INVALID_VALUE);
+        assert_eq!(cudaHostRegister(here, 0, flags), INVALID_VALUE);
+        assert_eq!(cudaHostRegister(here, 32, flags), SUCCESS);
+        assert_eq!(cudaHostRegister(here + 8, 4, flags), ALREADY_REGISTERED);
+        let (code, second) = on_device(here + 4);
+        assert_eq!(code, SUCCESS);
+        assert_eq!(program.launch(FILL, [1; 3], [2, 1, 1], 0, second), SUCCESS);
+        assert_eq!(cudaDeviceSynchronize(), SUCCESS);
+        // SAFETY: the array; the kernel has changed it, which the compiler cannot know.
+        let seen = unsafe { (here as *const [i32; 8]).read_volatile() };
+        assert_eq!(seen, [1, 7, 7, 1, 1, 1, 1, 1]);
+        assert_eq!(cudaHostUnregister(here + 4), NOT_REGISTERED);
+        assert_eq!((cudaHostUnregister(here), on_device(here).0), (SUCCESS, INVALID_VALUE));
+        assert_eq!(cudaHostRegister(here, 32, flags), SUCCESS);
+        assert_eq!(cudaDeviceReset(), SUCCESS);
+    }
 }

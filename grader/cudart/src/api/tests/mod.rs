@@ -11,6 +11,8 @@ mod graphs;
 mod late;
 mod launch;
 mod memory;
+mod per_thread;
+mod pools;
 mod streams;
 mod symbols;
 
@@ -37,6 +39,8 @@ const INVALID_DEVICE: u32 = 101;
 const INVALID_RESOURCE_HANDLE: u32 = 400;
 const ILLEGAL_STATE: u32 = 401;
 const ILLEGAL_ADDRESS: u32 = 700;
+const ALREADY_REGISTERED: u32 = 712;
+const NOT_REGISTERED: u32 = 713;
 const NOT_SUPPORTED: u32 = 801;
 const STREAM_CAPTURE_UNSUPPORTED: u32 = 900;
 const STREAM_CAPTURE_INVALIDATED: u32 = 901;
