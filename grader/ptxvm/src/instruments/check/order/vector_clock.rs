@@ -2,7 +2,12 @@
 //!
 //! A clock is a tree over the blocks. Warps that know the same share its nodes, so that a counter which thousands of blocks
 //! increment costs each of them a path and not a copy. A subtree for one block has no branches.
+//!
+//! All blocks that meet at a barrier make almost the same joins, of subtrees of which one knows all that the other does. Which one does
+//! is remembered by the numbers of their nodes, so that a join looks only at what is new (in the spirit of tree clocks, Mathur
+//! et al., ASPLOS 2022, for trees that are shared and not changed).
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -46,10 +51,18 @@ impl WarpClock {
 
 #[derive(Debug)]
 enum Node {
-    /// A node whose branches are the digits of block numbers at this level.
-    Inner(u32, [Option<Rc<Node>>; BRANCHES]),
+    /// A node whose branches are the digits of block numbers at its level.
+    Inner(NodeId, [Option<Rc<Node>>; BRANCHES]),
     /// A leaf: the clocks of one block's warps.
     Block(Block),
+}
+
+/// The level of a node, and its number, which no other node of this host thread ever had: 48 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct NodeId {
+    level: u8,
+    high: u16,
+    low: u32,
 }
 
 #[derive(Debug)]
@@ -99,8 +112,8 @@ impl VectorClock {
         let mut node = self.0.as_deref();
         loop {
             match node {
-                Some(Node::Inner(level, branches)) => {
-                    node = branches[branch(number, *level)].as_deref();
+                Some(Node::Inner(id, branches)) => {
+                    node = branches[branch(number, id.level.into())].as_deref();
                 }
                 Some(Node::Block(block)) if block.number == number => return &block.warps,
                 Some(Node::Block(_)) | None => return &[],
@@ -121,7 +134,7 @@ impl VectorClock {
             return true;
         };
         let level = match &**own {
-            Node::Inner(level, _) => *level,
+            Node::Inner(id, _) => id.level.into(),
             Node::Block(block) => block.levels - 1,
         };
         let (joined, known, _) = join(own, theirs, level);
@@ -192,9 +205,18 @@ fn join(a: &Rc<Node>, b: &Rc<Node>, level: u32) -> (Rc<Node>, bool, bool) {
     if Rc::ptr_eq(a, b) {
         return (Rc::clone(a), true, true);
     }
+    let ids = match (&**a, &**b) {
+        (Node::Inner(of_a, _), Node::Inner(of_b, _)) => Some((*of_a, *of_b)),
+        _ => None,
+    };
+    if let Some((is_a, is_b)) = ids.and_then(|ids| COMPARED.with_borrow(|all| all.recall(ids))) {
+        return (Rc::clone(if is_b { b } else { a }), is_a, is_b);
+    }
     let (mut is_a, mut is_b) = (true, true);
     let joined = match (&**a, &**b) {
         (Node::Block(of_a), Node::Block(of_b)) if of_a.number == of_b.number => {
+            #[cfg(test)]
+            tests::LEAVES.set(tests::LEAVES.get() + 1);
             let seen = || of_a.warps.iter().zip(&of_b.warps).map(|(x, y)| x.join(*y));
             (is_a, is_b) =
                 (seen().eq(of_a.warps.iter().copied()), seen().eq(of_b.warps.iter().copied()));
@@ -222,9 +244,12 @@ fn join(a: &Rc<Node>, b: &Rc<Node>, level: u32) -> (Rc<Node>, bool, bool) {
                     Some(joined)
                 }
             });
-            Node::Inner(level, both)
+            Node::Inner(COMPARED.with_borrow_mut(|all| all.next_id(level)), both)
         }
     };
+    if let Some(ids) = ids.filter(|_| is_a || is_b) {
+        COMPARED.with_borrow_mut(|all| all.remember(ids, (is_a, is_b)));
+    }
     let node = match (is_a, is_b) {
         // The one that others share, more likely.
         (_, true) => Rc::clone(b),
@@ -234,11 +259,60 @@ fn join(a: &Rc<Node>, b: &Rc<Node>, level: u32) -> (Rc<Node>, bool, bool) {
     (node, is_a, is_b)
 }
 
+/// Pairs of nodes that are remembered, as a power of two.
+const REMEMBERED_BITS: u32 = 11;
+
+/// Pairs of nodes, and whether each of the two equals their join.
+type Compared = ((NodeId, NodeId), (bool, bool));
+
+/// The last comparisons of nodes in this host thread, by a hash of their numbers, and how many nodes there were.
+struct Comparisons {
+    nodes: u64,
+    last: Vec<Option<Compared>>,
+}
+
+thread_local! {
+    static COMPARED: RefCell<Comparisons> =
+        const { RefCell::new(Comparisons { nodes: 0, last: Vec::new() }) };
+}
+
+impl Comparisons {
+    fn next_id(&mut self, level: u32) -> NodeId {
+        self.nodes += 1;
+        NodeId { level: level as u8, high: (self.nodes >> 32) as u16, low: self.nodes as u32 }
+    }
+
+    fn place((a, b): (NodeId, NodeId)) -> usize {
+        let mixed = a.low.wrapping_mul(0x9E37_79B1) ^ b.low.wrapping_mul(0x85EB_CA6B);
+        (mixed >> (u32::BITS - REMEMBERED_BITS)) as usize
+    }
+
+    fn recall(&self, ids: (NodeId, NodeId)) -> Option<(bool, bool)> {
+        let (of, known) = self.last.get(Self::place(ids)).copied().flatten()?;
+        (of == ids).then_some(known)
+    }
+
+    fn remember(&mut self, ids: (NodeId, NodeId), known: (bool, bool)) {
+        if self.last.is_empty() {
+            self.last = vec![None; 1 << REMEMBERED_BITS];
+        }
+        self.last[Self::place(ids)] = Some((ids, known));
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::collections::BTreeMap;
+
     use crate::instruments::check::order::vector_clock::*;
 
     const LEVELS: u32 = 3;
+
+    thread_local! {
+        /// How many leaves were compared.
+        pub(super) static LEAVES: Cell<usize> = const { Cell::new(0) };
+    }
 
     fn of(block: u32, all: u32) -> VectorClock {
         VectorClock::of(block, Box::new([WarpClock { all, ..WarpClock::default() }]), LEVELS)
@@ -266,6 +340,58 @@ mod tests {
         counter.join(&of(200, 1));
         late.join(&counter);
         assert!(Rc::ptr_eq(late.0.as_ref().unwrap(), counter.0.as_ref().unwrap()));
+    }
+
+    /// Clocks of some blocks that join each other again and again, against maps.
+    #[test]
+    fn joins_that_are_remembered_are_right() {
+        const BLOCKS: u32 = 300;
+        let mut state = 1u32;
+        let mut random = |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) % below
+        };
+        let mut all: Vec<(VectorClock, BTreeMap<u32, u32>)> = vec![<_>::default(); 8];
+        for step in 1..4000 {
+            let (one, other) = (random(8) as usize, random(8) as usize);
+            let (mut clock, mut map) = all[one].clone();
+            let mut wanted = false;
+            let mut learn = |block: u32, seen: u32| {
+                let known = map.entry(block).or_default();
+                wanted |= *known < seen;
+                *known = seen.max(*known);
+            };
+            let news = if random(3) == 0 {
+                let block = random(BLOCKS);
+                learn(block, step);
+                clock.join(&of(block, step))
+            } else {
+                all[other].1.iter().for_each(|(&block, &seen)| learn(block, seen));
+                clock.join(&all[other].0)
+            };
+            assert_eq!(news, wanted, "step {step}");
+            let seen = |block| clock.block(block).first().map(|seen| seen.all);
+            assert!((0..BLOCKS).all(|block| seen(block) == map.get(&block).copied()), "{step}");
+            all[one] = (clock, map);
+        }
+    }
+
+    /// A barrier of all blocks: each joins what it knows from the last one, and its own step, into the counter.
+    #[test]
+    fn what_two_subtrees_know_is_compared_once() {
+        const BLOCKS: u32 = 4000;
+        let mut counter = VectorClock::default();
+        let mut leaves = 0;
+        for phase in 1..4 {
+            let before = counter.clone();
+            for block in 0..BLOCKS {
+                let mut own = of(block, phase);
+                own.join(&before);
+                counter.join(&own);
+            }
+            leaves = LEAVES.replace(0);
+        }
+        assert!(leaves < BLOCKS as usize * 2 * BRANCHES, "{leaves} leaves were compared");
     }
 
     #[test]
