@@ -22,19 +22,15 @@ pub struct Change {
 /// The changes of all kernels that both runs timed at the same sizes, and what makes the runs differ besides.
 pub fn compare(before: &Outcome, now: &Outcome) -> (Vec<Change>, Vec<String>) {
     let mut notes = Vec::new();
-    match (&before.machine, &now.machine) {
-        (Machine::Gpu(a), Machine::Gpu(b)) => {
-            if a.description != b.description {
-                notes.push(format!("the earlier run was on another GPU: {}", a.description));
-            }
-            if a.cold != b.cold {
-                notes.push("one run overwrote the L2 cache before each sample".to_owned());
-            }
-        }
-        _ => {
-            let why = "there is nothing to compare: only runs on a GPU have times";
-            return (Vec::new(), vec![why.to_owned()]);
-        }
+    let (Machine::Gpu(a), Machine::Gpu(b)) = (&before.machine, &now.machine) else {
+        let why = "there is nothing to compare: only runs on a GPU have times";
+        return (Vec::new(), vec![why.to_owned()]);
+    };
+    if a.description != b.description {
+        notes.push(format!("the earlier run was on another GPU: {}", a.description));
+    }
+    if a.cold != b.cold {
+        notes.push("one run overwrote the L2 cache before each sample".to_owned());
     }
     let mut changes = Vec::new();
     for size in &now.sizes {

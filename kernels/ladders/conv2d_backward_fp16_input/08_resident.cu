@@ -10,28 +10,6 @@
 
 #include "warpgroups.cuh"
 
-// As multiply(), with factors that are stored the other way round.
-__device__ inline void multiply_turned(float (&d)[64], unsigned long long a, unsigned long long b, bool add)
-{
-    asm volatile("{ .reg .pred add; setp.ne.b32 add, %66, 0;\n\t"
-                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-                 "%64, %65, add, 1, 1, 1, 0; }"
-                 : EIGHT(d, 0), EIGHT(d, 8), EIGHT(d, 16), EIGHT(d, 24), EIGHT(d, 32), EIGHT(d, 40),
-                   EIGHT(d, 48), EIGHT(d, 56)
-                 : "l"(a), "l"(b), "r"((int)add));
-}
-// Transposes 8x8 halves of a warp, a word for each lane.
-__device__ inline unsigned transposed(unsigned x)
-{
-    unsigned y;
-    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(y) : "r"(x));
-    return y;
-}
-
 __device__ inline void tiles_of_64(const half* grad_output, const half* weights, half* grad_input, int N, int H, int W)
 {
     constexpr int CHANNELS = 64, TAP = CHANNELS * CHANNELS * 2; // bytes of the weights of a place
