@@ -309,8 +309,8 @@ impl StreamOrder {
         let operation = Operation { count: clock.of(stream), number, described };
         for access in accessed {
             let side = self.side(stream, described, access.touch.writes());
-            if let Some(found) = self.conflict(access, Some(stream), &clock) {
-                self.found(access.buffer, &found, (number, side), size_of(access.buffer));
+            for found in self.conflicts(access, Some(stream), &clock) {
+                self.found(access.buffer, &found, (number, side.clone()), size_of(access.buffer));
             }
         }
         for TouchedBytes { buffer, touch, ranges } in accessed {
@@ -375,7 +375,7 @@ impl StreamOrder {
     /// The host accesses memory of this size itself.
     pub fn host_access(&mut self, access: &TouchedBytes, size: usize) {
         let host = Side { call: Call::Host, stream: None, writes: access.touch.writes() };
-        let done = self.conflict(access, None, &self.host);
+        let done = self.conflicts(access, None, &self.host).into_iter().next();
         if let Some(found) = done.or_else(|| self.waiting_conflict(access)) {
             self.found(access.buffer, &found, (u64::MAX, host), size);
         }
@@ -403,19 +403,27 @@ impl StreamOrder {
         all.chain(waiting).filter(|(touch, _)| matches!(touch, Touch::Read | Touch::Write))
     }
 
-    /// The first earlier access that races with one at a moment.
-    fn conflict(
+    /// The accesses so far that race with one at a moment: of each stream and function the first.
+    fn conflicts(
         &self,
         access: &TouchedBytes,
         stream: Option<usize>,
         clock: &Clock,
-    ) -> Option<Conflict> {
-        let history = self.history.get(&access.buffer)?;
-        let mut ranges = access.ranges.iter();
-        ranges.find_map(|range| {
-            let mut all = history.conflicts(stream, access.touch, range);
-            all.find(|old| old.operation.count > clock.of(old.stream))
-        })
+    ) -> Vec<Conflict> {
+        let mut found: Vec<Conflict> = Vec::new();
+        let Some(history) = self.history.get(&access.buffer) else { return found };
+        for range in &access.ranges {
+            for old in history.conflicts(stream, access.touch, range) {
+                let key = |conflict: &Conflict| {
+                    (conflict.stream, conflict.operation.described, conflict.touch.writes())
+                };
+                let is_known = found.iter().any(|other| key(other) == key(&old));
+                if !is_known && old.operation.count > clock.of(old.stream) {
+                    found.push(old);
+                }
+            }
+        }
+        found
     }
 
     /// Keeps a race with an earlier operation. The second one: its number among all, and what it is.

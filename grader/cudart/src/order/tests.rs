@@ -63,6 +63,33 @@ fn a_race_has_both_sides_and_its_bytes() {
     assert_eq!(order.races(), [race]);
 }
 
+/// Whichever is done first.
+#[test]
+fn each_function_that_races_is_told() {
+    let told = |calls: [&str; 3]| {
+        let mut order = order();
+        for (number, name, stream) in [(0, "fill", 20), (1, "add", 21), (2, "clear", 21)] {
+            order.begin(number, stream, Call::Kernel(name.into()), Vec::new());
+        }
+        for name in calls {
+            let (number, touch) = match name {
+                "fill" => (0, Touch::Write),
+                "add" => (1, Touch::Read),
+                _ => (2, Touch::Write),
+            };
+            order.resume(Some(number));
+            order.issue(0, Call::Kernel(name.into()), &touches(touch, 0..64), |_| 200);
+        }
+        let races = order.races().iter();
+        let names = races.map(|race| race.sides.each_ref().map(|side| side.call.clone()));
+        names.collect::<Vec<_>>()
+    };
+    let pair = |second: &str| [Call::Kernel("fill".into()), Call::Kernel(second.into())];
+    for calls in [["fill", "add", "clear"], ["add", "clear", "fill"]] {
+        assert_eq!(told(calls), [pair("add"), pair("clear")], "{calls:?}");
+    }
+}
+
 #[test]
 fn only_the_same_bytes_race_and_only_if_one_side_writes() {
     assert_eq!(races(|o| (o.write(20, 0..64), o.write(21, 64..128)).0), 0, "halves");
