@@ -4,9 +4,18 @@
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 
+/// Words that the generator makes at a time.
+const WORDS: usize = 64;
+
 /// The stream of random values of one tensor in one test.
 #[derive(Debug)]
-pub struct Stream(ChaCha8Rng);
+pub struct Stream {
+    generator: ChaCha8Rng,
+    /// What the generator has made, and how many of these words were drawn: it is asked for many at a time, since a value takes
+    /// twelve of them.
+    words: [u32; WORDS],
+    drawn: usize,
+}
 
 impl Stream {
     /// The stream of `tensor` in `test`. It does not depend on other tests and tensors.
@@ -18,7 +27,23 @@ impl Stream {
             hash.update(&(name.len() as u64).to_le_bytes());
             hash.update(name.as_bytes());
         }
-        Self(ChaCha8Rng::from_seed(*hash.finalize().as_bytes()))
+        let generator = ChaCha8Rng::from_seed(*hash.finalize().as_bytes());
+        Self { generator, words: [0; WORDS], drawn: WORDS }
+    }
+
+    /// The next word of the generator.
+    fn word(&mut self) -> u32 {
+        if self.drawn == WORDS {
+            let mut bytes = [0; 4 * WORDS];
+            self.generator.fill_bytes(&mut bytes);
+            let (words, _) = bytes.as_chunks();
+            for (word, bytes) in self.words.iter_mut().zip(words) {
+                *word = u32::from_le_bytes(*bytes);
+            }
+            self.drawn = 0;
+        }
+        self.drawn += 1;
+        self.words[self.drawn - 1]
     }
 
     /// Uniform in `0..n`, without the bias of a remainder. `n` must not be 0.
@@ -26,7 +51,7 @@ impl Stream {
         // The first 2^32 mod n of 2^32 values would be too frequent by one.
         let surplus = n.wrapping_neg() % n;
         loop {
-            let wide = u64::from(self.0.next_u32()) * u64::from(n);
+            let wide = u64::from(self.word()) * u64::from(n);
             if wide as u32 >= surplus {
                 return (wide >> 32) as u32;
             }
@@ -48,7 +73,7 @@ impl Stream {
     /// Approximately standard normal within ±6: the sum of twelve uniform values, minus 6 (Irwin and Hall). Its mean is
     /// 0, its variance 1. The method of Box and Muller would need a logarithm, whose last bit differs between systems.
     pub fn normal(&mut self) -> f64 {
-        let sum: u64 = (0..12).map(|_| u64::from(self.0.next_u32())).sum();
+        let sum: u64 = (0..12).map(|_| u64::from(self.word())).sum();
         // The middle of each of the 2^32 cells, so that the mean is 0 exactly.
         (sum as f64 + 6.0) / 4_294_967_296.0 - 6.0
     }
@@ -74,6 +99,13 @@ mod tests {
         insta::assert_snapshot!(format!("{integers:?} {:?} {:?}", s.normal(), s.permutation(5)), @r"
         [-2.0, -7.0, 5.0, 9.0, 1.0, -5.0, 6.0, 9.0] 1.5728817807976156 [1.0, 0.0, 4.0, 3.0, 2.0]
         ");
+    }
+
+    #[test]
+    fn the_words_are_those_of_the_generator() {
+        let mut stream = Stream::new(7, "tiny", "input");
+        let mut generator = Stream::new(7, "tiny", "input").generator;
+        assert!((0..5 * WORDS / 2).all(|_| stream.word() == generator.next_u32()));
     }
 
     #[test]
