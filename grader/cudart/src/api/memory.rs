@@ -511,6 +511,8 @@ pub(super) unsafe fn copy_rows(
         }
         1 if width > to_pitch || width > from_pitch => return Err(CudaError::INVALID_VALUE),
         _ if width > to_pitch || width > from_pitch => return Err(CudaError::INVALID_PITCH_VALUE),
+        // However many there are, nothing is in them.
+        _ if width == 0 => return Ok(()),
         _ => {}
     }
     for (to, from) in rows(to, to_pitch, height).zip(rows(from, from_pitch, height)) {
@@ -620,6 +622,9 @@ impl Fill {
     }
 }
 
+/// Elements of several bytes that are filled at a time.
+const FILL_PIECE: usize = 1 << 18;
+
 /// Fills device memory, or memory that both sides have.
 ///
 /// # Safety
@@ -631,14 +636,23 @@ pub(super) unsafe fn fill_elements(
     fill: Fill,
 ) -> Result<(), CudaError> {
     let Fill { address, pitch, value, element, width, height } = fill;
-    let row = value.to_le_bytes()[..element].repeat(if element == 1 { 0 } else { width });
+    let bytes = width.checked_mul(element).ok_or(CudaError::INVALID_VALUE)?;
+    if bytes == 0 {
+        return Ok(());
+    }
+    let piece = value.to_le_bytes()[..element].repeat(width.min(FILL_PIECE));
     for place in rows(address, pitch, height) {
-        // SAFETY: the same contract.
-        unsafe {
-            match client.place(place) {
-                Place::Host if width > 0 => return Err(CudaError::INVALID_VALUE),
-                _ if element == 1 => fill_bytes(client, place, value as u8, width)?,
-                _ => copy(client, place, row.as_ptr() as u64, row.len() as u64, DEFAULT)?,
+        match client.place(place) {
+            Place::Host => return Err(CudaError::INVALID_VALUE),
+            // SAFETY: the same contract.
+            _ if element == 1 => unsafe { fill_bytes(client, place, value as u8, width)? },
+            _ => {
+                for done in (0..bytes).step_by(piece.len()) {
+                    let (to, length) = (place.wrapping_add(done as u64), bytes - done);
+                    let length = piece.len().min(length) as u64;
+                    // SAFETY: the same contract, and `piece` has so many bytes.
+                    unsafe { copy(client, to, piece.as_ptr() as u64, length, DEFAULT)? };
+                }
             }
         }
     }

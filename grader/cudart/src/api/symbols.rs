@@ -37,9 +37,6 @@ fn one_of(kind: Kind, possible: [Kind; 3]) -> Result<(), CudaError> {
 /// The bytes at an address of the host or the device.
 ///
 /// # Safety
-/// An address that is not in device memory is valid for this many bytes of the program.
-///
-/// # Safety
 /// What is not device memory is valid for so many bytes of the program's.
 unsafe fn fetch(client: &mut Client, from: u64, bytes: usize) -> Result<Vec<u8>, CudaError> {
     let mut body = vec![0; bytes];
@@ -76,7 +73,12 @@ impl VariableCopy {
         let across = if writes { HOST_TO_DEVICE } else { DEVICE_TO_HOST };
         one_of(kind, [across, DEVICE_TO_DEVICE, DEFAULT])?;
         let (module, name) = find(client, symbol as *const c_void)?;
-        let start = offset as u64;
+        let (start, length) = (offset as u64, bytes as u64);
+        let size = client.symbol(module, &name)?.bytes;
+        // Before as much is fetched as the program says.
+        if start.checked_add(length).is_none_or(|end| end > size) {
+            return Err(CudaError::INVALID_VALUE);
+        }
         if writes {
             // SAFETY: the same contract.
             let body = unsafe { fetch(client, memory, bytes)? };

@@ -168,7 +168,9 @@ fn fills_and_rows() {
         assert_eq!(rows(7, 7, 8, 1, DEVICE_TO_HOST), INVALID_VALUE);
         assert_eq!(rows(7, 7, 8, 1, 9), INVALID_MEMCPY_DIRECTION);
         assert_eq!(rows(7, 7, 8, 0, DEVICE_TO_HOST), SUCCESS);
+        assert_eq!(rows(0, 0, 0, usize::MAX, DEVICE_TO_HOST), SUCCESS);
         assert_eq!(cudaMemset2D(x, 16, 0, 17, 0), SUCCESS);
+        assert_eq!(cudaMemset2D(x, 16, 0, 0, usize::MAX), SUCCESS);
         assert_eq!(rows(8, 16, 8, 5, DEVICE_TO_HOST), INVALID_VALUE);
         assert_eq!(rows(8, 16, 8, 4, HOST_TO_DEVICE), INVALID_VALUE);
         assert_eq!(rows(8, 16, 8, 4, 9), INVALID_MEMCPY_DIRECTION);

@@ -51,6 +51,14 @@ fn variables() {
     ] {
         assert_eq!(code, expected, "{name}");
     }
+    for bytes in [5, usize::MAX / 2, usize::MAX] {
+        // SAFETY: nothing is read or written, since there are only four bytes.
+        let codes = unsafe {
+            let (to, symbol) = (cudaMemcpyToSymbol, cudaMemcpyFromSymbol);
+            [to(host(COUNTER), 8, bytes, 0, DEFAULT), symbol(8, host(COUNTER), bytes, 0, DEFAULT)]
+        };
+        assert_eq!(codes, [INVALID_VALUE; 2], "{bytes}");
+    }
     assert_eq!(read(TABLE, 8, DEVICE_TO_HOST), (SUCCESS, 9));
     assert_eq!(read(COUNTER, 0, DEFAULT), (SUCCESS, 8));
     assert_eq!(read(TABLE, 16, DEVICE_TO_HOST), (INVALID_VALUE, -1));
