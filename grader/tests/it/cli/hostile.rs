@@ -98,10 +98,14 @@ fn what_a_kernel_prints_is_framed_and_moves_no_cursor() {
 #[test]
 fn a_file_that_the_compiler_cannot_cope_with_is_the_files_fault() {
     let text = fs::read_to_string(root().join("solutions/10_conv_backward_input.cu")).unwrap();
-    let many = "__device__ char a[1u << 28], b[1u << 28], c[1u << 28], d[1u << 28], e[1u << 28];";
-    let (code, said) = graded("k.cu", &format!("{text}\n{many}\n"));
-    assert_eq!(code, 1, "{said}");
-    assert!(said.contains("declares too much memory"), "{said}");
+    for many in [
+        "__device__ char a[1u << 28], b[1u << 28], c[1u << 28], d[1u << 28], e[1u << 28];",
+        "__device__ char a[1ul << 36];",
+    ] {
+        let (code, said) = graded("k.cu", &format!("{text}\n{many}\n"));
+        assert_eq!(code, 1, "{said}");
+        assert!(said.contains("declares too much memory"), "{said}");
+    }
 }
 
 #[test]

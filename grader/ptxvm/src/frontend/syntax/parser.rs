@@ -297,7 +297,9 @@ impl<'a> Parser<'_, 'a> {
         let element = u64::from(ty.bytes());
         let size =
             count.and_then(|count| count.checked_mul(element)).filter(|&size| size < 1 << 32);
-        let mut size = size.ok_or_else(|| self.error(format!("`{name}` is larger than 4 GiB")))?;
+        let mut size = size.ok_or_else(|| {
+            LoadError::too_large(self.line(), format!("`{name}` is larger than 4 GiB"))
+        })?;
         let mut init = Vec::new();
         if self.eat(b'=') {
             self.initialiser(&mut init, 0)?;
