@@ -82,7 +82,8 @@ pub fn run(
         }
     }
     let failures = work.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let count = failures.len();
+    // Those that nobody has tried too, if it made no sense to go on.
+    let count = tasks.iter().filter(|task| !store.has(&task.key)).count();
     match failures.into_values().next() {
         None => Ok(()),
         Some(mut first) => {

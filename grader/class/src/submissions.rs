@@ -125,8 +125,10 @@ impl Search<'_> {
         let mut sources = Vec::new();
         let mut links = 0;
         walk(folder, DEPTH, &mut sources, &mut links);
-        if links > 0 {
-            result.notes.push(format!("{links} links were not followed"));
+        match links {
+            0 => {}
+            1 => result.notes.push("a link was not followed".to_owned()),
+            _ => result.notes.push(format!("{links} links were not followed")),
         }
         sources.sort_by_key(|path| (path.components().count(), path.clone()));
         for (puzzle, stem) in self.puzzles {
@@ -384,7 +386,7 @@ mod tests {
         let search = Search { puzzles: &puzzles(), limit: 1000 };
         let found = search.class(dir.path()).unwrap();
         let note = |student: usize| found.students[student].tries[0].notes[0].as_str();
-        assert_eq!(note(0), "1 links were not followed");
+        assert_eq!(note(0), "a link was not followed");
         assert!(note(1).contains("more than"));
         assert_eq!(found.ignored.len(), 1);
     }
