@@ -373,6 +373,36 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
         "syscall(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0); right(x, y, n);",
         "forbidden-call",
     ),
+    // What the runtime and the device are asked for.
+    (
+        "asks the runtime for impossible sizes",
+        "size_t all = SIZE_MAX; cudaPitchedPtr q; char* d; cudaMalloc(&d, 64); \
+         bool taken = !cudaMemcpyToSymbol(cell, x, all) || !cudaMemcpyFromSymbol(y, cell, all / 2, 4) || !cudaMalloc3D(&q, make_cudaExtent(all, all, all)) || !cudaMemset2D(d, 4, 0, 4, all); \
+         cudaMemcpy2D(d, 0, x, 0, 0, all, cudaMemcpyDefault); cudaMemset2D(d, 0, 0, 0, all); cudaFree(d); cudaGetLastError(); if (!taken) right(x, y, n);",
+        "pass",
+    ),
+    (
+        "makes graphs that hold each other twice",
+        "cudaGraph_t g[60]; cudaGraphNode_t c; for (auto& graph : g) cudaGraphCreate(&graph, 0); cudaGraphAddEmptyNode(&c, g[0], nullptr, 0); \
+         for (int i = 1; i < 60; i++) for (int j = 0; j < 2; j++) if (cudaGraphAddChildGraphNode(&c, g[i], nullptr, 0, g[i - 1])) throw std::runtime_error(\"none\");",
+        "fail",
+    ),
+    (
+        "keeps its device busy",
+        "void* d; cudaMalloc(&d, 1 << 24); for (;;) cudaMemset(d, 0, 1 << 24);",
+        "fail",
+    ),
+    ("allocates nothing without end", "for (void* p;;) cudaMalloc(&p, 1);", "fail"),
+    (
+        "makes empty files without end",
+        "for (int i = 0; i < 300000; i++) close(open(std::to_string(i).c_str(), O_CREAT | O_RDWR, 0600)); sleep(9);",
+        "fail",
+    ),
+    (
+        "names itself as what is looked for in a list of processes",
+        "prctl(PR_SET_NAME, \") D 1 1 (\\n\\033[2J\"); right(x, y, n);",
+        "pass",
+    ),
     (
         "throws a page of control characters",
         "throw std::runtime_error(\"\\033[2J\\033]0;9 of 9 tests passed\\a\" + std::string(1 << 20, '\\n'));",
@@ -431,6 +461,7 @@ fn source(spec: &Path) -> String {
 #include <thread>
 #include <unistd.h>
 #define SPEC \"{spec}\"
+__device__ int cell;
 __global__ void empty() {{}}
 __global__ void forever() {{ for (volatile int i = 0; i >= 0; i = 1 - i); }}
 __global__ void slow() {{ for (volatile int i = 0; i < 1000000; i++); }}
