@@ -610,7 +610,7 @@ impl Fill {
 
     /// What it writes.
     fn accesses(self) -> impl Iterator<Item = AccessedRange> {
-        let bytes = (self.width * self.element) as u64;
+        let bytes = self.width.saturating_mul(self.element) as u64;
         let all = rows(self.address, self.pitch, self.height);
         all.map(move |address| AccessedRange { address, bytes, writes: true })
     }
@@ -621,6 +621,9 @@ impl Fill {
         if fits { Ok(()) } else { Err(CudaError::INVALID_VALUE) }
     }
 }
+
+/// A fill of more rows, which need not be there, is done when it is asked for.
+const MANY_ROWS: usize = 1 << 20;
 
 /// Elements of several bytes that are filled at a time.
 const FILL_PIECE: usize = 1 << 18;
@@ -713,6 +716,9 @@ unsafe fn memset_async(call: &'static str, fill: Fill, stream: u64) -> u32 {
         let work = Work::Fill(Arc::new(move |client: &mut Client, stream| unsafe {
             fill_elements(client, call, stream, fill)
         }));
+        if fill.width == 0 || fill.height > MANY_ROWS {
+            return client.issue(stream, work);
+        }
         client.issue_later(stream, call, fill.accesses().collect(), work)
     })
 }

@@ -8,6 +8,14 @@ unsafe extern "C" {
     fn cudaMallocPitch(to: *mut u64, pitch: *mut usize, width: usize, height: usize) -> u32;
     fn cudaMemset(address: u64, value: c_int, bytes: usize) -> u32;
     fn cudaMemset2D(address: u64, pitch: usize, value: c_int, width: usize, height: usize) -> u32;
+    fn cudaMemset2DAsync(
+        address: u64,
+        pitch: usize,
+        value: c_int,
+        width: usize,
+        height: usize,
+        stream: u64,
+    ) -> u32;
     fn cudaMemcpy2D(
         to: u64,
         to_pitch: usize,
@@ -171,6 +179,8 @@ fn fills_and_rows() {
         assert_eq!(rows(0, 0, 0, usize::MAX, DEVICE_TO_HOST), SUCCESS);
         assert_eq!(cudaMemset2D(x, 16, 0, 17, 0), SUCCESS);
         assert_eq!(cudaMemset2D(x, 16, 0, 0, usize::MAX), SUCCESS);
+        assert_eq!(cudaMemset2DAsync(x, 16, 0, 0, usize::MAX, 0), SUCCESS);
+        assert_eq!(cudaMemset2DAsync(x, 16, 2, 1, usize::MAX, 0), INVALID_VALUE);
         assert_eq!(rows(8, 16, 8, 5, DEVICE_TO_HOST), INVALID_VALUE);
         assert_eq!(rows(8, 16, 8, 4, HOST_TO_DEVICE), INVALID_VALUE);
         assert_eq!(rows(8, 16, 8, 4, 9), INVALID_MEMCPY_DIRECTION);
