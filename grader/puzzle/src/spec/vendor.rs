@@ -257,7 +257,7 @@ fn pooling(at: &At<'_>, raw: &RawPool, test: &Test) -> Checked<Pool> {
 mod tests {
     use super::super::Spec;
     use super::super::errors::error_in;
-    use super::{Conv, Pass, Pool, Vendor};
+    use super::{Conv, Pass, Vendor};
     use std::path::Path;
 
     const SPEC: &str = r#"
@@ -369,18 +369,6 @@ flops = "1"
 bytes = "1"
 pool  = { x = "x", y = "y", window = "K", stride = "2", pad = "1" }
 "#;
-
-    #[test]
-    fn a_pooling_names_an_input_that_no_launch_reads() {
-        let spec = Spec::parse(POOLING, Path::new("x.toml")).unwrap();
-        let Some(Vendor::Pool(pool)) = &spec.benches[0].vendor else {
-            panic!("{:?}", spec.benches[0].vendor)
-        };
-        let Pool { x, gradients, images, results, window, stride, pad } = pool;
-        assert_eq!((x.as_str(), images, results), ("x", &[2, 8, 8], &[2, 4, 4]));
-        assert_eq!((window, stride, pad), (&3, &2, &1));
-        assert_eq!(gradients, &["grad(y)", "grad(x)"].map(str::to_owned));
-    }
 
     #[test]
     fn mistakes_in_a_pooling_are_named() {
