@@ -105,34 +105,41 @@ fn findings_are_shown_with_their_line_and_fail_the_check() {
 fn work_that_nothing_orders_is_told_with_both_sides() {
     let told = |without: &str| {
         let out = run(&["--check", "two_streams.cu", "--", without]);
-        (out.status.code(), text(&out.stderr))
+        let first = text(&out.stdout).lines().next().unwrap_or_default().to_owned();
+        (out.status.code(), text(&out.stderr), first)
     };
     let right = told("nothing");
-    assert_eq!(right.0, Some(0), "{}", right.1);
-    for (without, title) in [
+    assert_eq!((right.0, right.2.as_str()), (Some(0), "3 3"), "{}", right.1);
+    // Each with the sums that it prints. Those of the last two are read before, or are those of the other order as well.
+    for (without, printed, title) in [
         (
             "wait for the values",
+            "-3 -3",
             "nothing orders `fill` in stream 1, which writes allocation 1 (4096 bytes)[0], and `add` in stream 2, which reads it",
         ),
         (
             "wait for the sum",
+            "6 6",
             "nothing orders `add` in stream 2, which reads allocation 1 (4096 bytes)[0], and `fill` in stream 1, which writes it",
         ),
         (
             "wait on the host",
+            "0 0",
             "nothing orders `cudaMemcpyAsync` in stream 2, which writes allocation 3 (4096 bytes)[0], and the host's own code, which reads it",
         ),
         (
             "wait for the copy",
+            "3 3",
             "nothing orders `cudaMemcpyAsync` in stream 2, which reads allocation 3 (4096 bytes)[7], and the host's own code, which writes it",
         ),
         (
             "halves",
+            "3 3",
             "nothing orders `add` in stream 2, which reads allocation 1 (4096 bytes)[512], and `cudaMemsetAsync` in stream 1, which writes it",
         ),
     ] {
-        let (code, stderr) = told(without);
-        assert_eq!(code, Some(1), "{without}: {stderr}");
+        let (code, stderr, first) = told(without);
+        assert_eq!((code, first.as_str()), (Some(1), printed), "{without}: {stderr}");
         // Without the first event, the fill behind the loop is not ordered either.
         let races = if without == "wait for the values" { 2 } else { 1 };
         assert_eq!(stderr.matches("nothing orders").count(), races, "{without}: {stderr}");

@@ -377,3 +377,54 @@ impl Caller for Client {
         self.ask(request)?.value().map_err(|_| self.lost())?
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vm::VmDevice;
+
+    /// As nvcc 13.0 compiles `cudaGraphSetConditional(handle, 9)`.
+    const SETS: &str = ".version 9.0
+.target sm_75
+.address_size 64
+.extern .func cudaGraphSetConditional
+(
+    .param .b64 cudaGraphSetConditional_param_0,
+    .param .b32 cudaGraphSetConditional_param_1
+)
+;
+.visible .entry set(.param .u64 set_param_0)
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [set_param_0];
+    mov.u32 %r1, 9;
+    {
+    .param .b64 param0;
+    st.param.b64 [param0+0], %rd1;
+    .param .b32 param1;
+    st.param.b32 [param1+0], %r1;
+    call.uni cudaGraphSetConditional, (param0, param1);
+    }
+    ret;
+}
+";
+
+    #[test]
+    fn a_kernel_sets_a_condition() {
+        let mut device = VmDevice::default();
+        let module = device.load(Code::ptx(&with_device_runtime(SETS.into()))).unwrap();
+        let condition = device.alloc(4).unwrap();
+        let launch = Launch {
+            module,
+            kernel: "set".into(),
+            grid: [1; 3],
+            block: [1; 3],
+            params: vec![condition.to_le_bytes().to_vec()],
+            ..Launch::default()
+        };
+        let launched = device.launch(launch).unwrap();
+        assert_eq!((launched.fault, launched.complete), (None, true));
+        assert_eq!(device.read(condition, 4).unwrap().0, 9u32.to_le_bytes());
+    }
+}
