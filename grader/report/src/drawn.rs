@@ -17,6 +17,7 @@ pub fn smallest(verdict: &TestVerdict) -> Option<String> {
         Flavour::Offsets => "its data: rows far from zero, each at another distance",
         Flavour::Negative => "its data: negative values only",
         Flavour::Spread => "its data: values of very different size",
+        Flavour::Exponents => "its data: rows below zero whose exponentials are very small",
         Flavour::LargestLast => "its data: rows whose last elements are the largest",
         Flavour::NearOne => "its data: values that differ from 1 in their last bits",
         Flavour::NearConstants => {

@@ -11,9 +11,10 @@ use crate::case::{Case, CaseArg, Role};
 use crate::oracle;
 use crate::rng::Stream;
 use crate::spec::{DRAWN, Data, DataKind, Draw, DrawnSizes, Spec, Test, kernel_sets};
+use crate::tensor::Tensor;
 use diagnostic::Failure;
-use indexmath::Dims;
-use permitted::Permitted;
+use indexmath::{Approx, Dims};
+use permitted::{Infinite, Permitted};
 use std::collections::{BTreeMap, BTreeSet};
 pub use values::Flavour;
 
@@ -34,6 +35,9 @@ const CORNERS: usize = 8;
 
 /// As many of these come with infinities as well.
 const INFINITE_CORNERS: usize = 4;
+
+/// Cases with infinities in which half of the sizes are the smallest.
+const INFINITE_LEAST: usize = 20;
 
 /// Small cases whose kernels run twice.
 const AFTER_OTHERS: usize = 2;
@@ -88,17 +92,28 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
             how.push((set % sets.len(), Flavour::AfterOthers));
         }
     }
+    // A sum of one term must be infinite; of longer ones a compensated sum makes NaN.
+    all.extend(drawer.least(INFINITE_LEAST).into_iter().map(Some));
+    how.resize(all.len(), (0, Flavour::Infinite));
     let at_blocks = drawer.at_blocks(AT_BLOCKS);
     // What a tile keeps of the one before shows where it is infinite, or not a number.
     for flavour in [Flavour::Integers, Flavour::Infinite] {
         all.extend(at_blocks.iter().cloned().map(Some));
         how.resize(all.len(), (0, flavour));
     }
-    let together = drawer.together();
+    let (between, together) = (drawer.between(), drawer.together());
+    let (beside, shared) = (drawer.beside_partners(), drawer.shared());
     // The largest set may lack a kernel, which needs large sizes as well.
     for &set in &covering(&sets) {
-        all.extend(together.iter().cloned().map(Some));
-        how.resize(all.len(), (set, Flavour::Integers));
+        for (sizes, flavour) in [
+            (&between, Flavour::Integers),
+            (&together, Flavour::Integers),
+            (&beside, Flavour::LargestLast),
+            (&shared, Flavour::Integers),
+        ] {
+            all.extend(sizes.iter().cloned().map(Some));
+            how.resize(all.len(), (set, flavour));
+        }
     }
     let long = drawer.long();
     let least = all.iter().flatten().min_by_key(|free| free.values().sum::<i64>());
@@ -204,9 +219,8 @@ fn with_data(
     let mut case = if matches!(flavour, Flavour::Integers | Flavour::AfterOthers) {
         oracle::build_case(spec, &test, seed).ok()?
     } else {
-        let as_drawn = with_values(spec, drawn, (&test, plan), (flavour, false), seed);
-        let magnitudes = || with_values(spec, drawn, (&test, plan), (flavour, true), seed);
-        as_drawn.or_else(magnitudes)?
+        let with = |quarters| with_values(spec, drawn, (&test, plan), (flavour, quarters), seed);
+        [0, 3, 4].into_iter().find_map(with)?
     };
     // The tests with names repeat launches and count; here it would cost as much again.
     case.bit_equal.clear();
@@ -216,28 +230,29 @@ fn with_data(
     Some(case)
 }
 
-/// The case with values of this flavour in the inputs that `[draw]` leaves open; with the magnitudes of most inputs that come
-/// under a root or a logarithm, if asked for and if there are some.
+/// The case with values of this flavour in the inputs that `[draw]` leaves open; with the magnitudes of so many
+/// quarters of the inputs that come under a root or a logarithm, if there are some.
 fn with_values(
     spec: &Spec,
     drawn: &DrawnSizes,
     (test, plan): (&Test, &Plan),
-    (flavour, magnitudes): (Flavour, bool),
+    (flavour, quarters): (Flavour, u32),
     seed: u64,
 ) -> Option<Case> {
     let given = drawn.given(&spec.tensors, &plan.kernels);
     let open = |name: &str| given.as_ref().is_some_and(|given| !given.contains(name));
     let permitted = Permitted::of(spec, test);
     let mut data: BTreeMap<String, Data> = BTreeMap::new();
-    let mut positive = 0;
+    let (mut positive, mut adds_infinities) = (0, false);
     let inputs = test.inputs.iter().filter(|t| open(&t.name) && t.dtype.is_float());
     for (i, tensor) in inputs.enumerate() {
         let stream =
             |part: &str| Stream::new(seed, &test.name, &format!("{} {i}{part}", tensor.name));
         let allowed = permitted.for_input(spec, &tensor.name);
+        adds_infinities |= flavour == Flavour::Infinite && allowed.infinite == Infinite::Few;
         let mut made = values::make(flavour, tensor, stream(""), &allowed);
-        // Not of all: a formula may square one and take the root of another, and the sign of the first counts.
-        if magnitudes && allowed.under_root && stream(" sign").below(4) > 0 {
+        // Not of all at first: a formula may square one and take the root of another, and the sign of the first counts.
+        if allowed.under_root && stream(" sign").below(4) < quarters {
             positive += 1;
             let values = made.take().unwrap_or_else(|| values::normal(tensor, stream("")));
             made = Some(values.into_iter().map(f64::abs).collect());
@@ -245,12 +260,34 @@ fn with_values(
         let kind = || Data::Kind(DataKind::Normal { scale: 1.0, shift: 0.0 });
         data.insert(tensor.name.clone(), made.map_or_else(kind, Data::Values));
     }
-    if magnitudes && positive == 0 {
+    if quarters > 0 && positive == 0 {
         return None;
     }
     let mut test = test.clone();
     test.data.extend(data);
-    oracle::build_case(spec, &test, seed).ok()
+    let mut case = oracle::build_case(spec, &test, seed).ok()?;
+    if adds_infinities {
+        allow_not_a_number(spec, &permitted, &mut case);
+    }
+    Some(case)
+}
+
+/// Lets an infinite sum of two terms or more be NaN: a compensated one (Kahan, "Further Remarks on Reducing Truncation Errors",
+/// Communications of the ACM 8, 1965) subtracts it from itself. A sum of one term is that term, unless a kernel adds products of
+/// what lies outside with 0.
+fn allow_not_a_number(spec: &Spec, permitted: &Permitted, case: &mut Case) {
+    for tensor in &mut case.tensors {
+        let Some((Tensor { name, .. }, _)) = tensor.wanted() else { continue };
+        let certain = 1 + permitted.terms_beside_sums(spec, &name) as u64;
+        let (Role::Output(expected) | Role::InPlace { expected, .. }) = &mut tensor.role else {
+            continue;
+        };
+        let may_be_nan =
+            |approx: &&mut Approx| approx.value.is_infinite() && approx.terms > certain;
+        for approx in expected.iter_mut().filter(may_be_nan) {
+            approx.bound = f64::INFINITY;
+        }
+    }
 }
 
 /// Lets the kernels of `case` run on the tensors of `before` first, whose results do not count.

@@ -2,7 +2,7 @@
 
 use super::SMALL_STEPS;
 use crate::rng::Stream;
-use crate::spec::{DRAWN, DrawnSizes, SizeRange, Spec, Test};
+use crate::spec::{DRAWN, DrawnSizes, Purpose, SizeRange, Spec, Test};
 use crate::tensor::Tensor;
 use indexmath::{Cost, Dims};
 use std::collections::{BTreeSet, VecDeque};
@@ -36,6 +36,13 @@ const FAR: i64 = 1_024;
 
 /// A size that is the largest in a small case is beyond the small ones by this factor at most.
 const LARGER: i64 = 3;
+
+/// The ranges between small and long sizes, of each of which one is drawn: a mistake may need a block that is partly used, or an
+/// array that is too small.
+const BETWEEN: [(i64, i64); 4] = [(33, 64), (65, 128), (129, 256), (257, 1_024)];
+
+/// The longest size that is tried with each of its partners in turn.
+const SHORT: i64 = 64;
 
 /// A tensor with more elements than this has some that an index of 16 bits does not reach.
 const REACH_OF_16_BITS: usize = 1 << 16;
@@ -227,6 +234,136 @@ impl Drawer<'_> {
         None
     }
 
+    /// Sizes of which about half are the smallest ones: there are sums of a single term among them.
+    pub fn least(&mut self, count: usize) -> Vec<Dims> {
+        let drawn = self.drawn;
+        let mut found = Vec::new();
+        for _ in 0..TRIES {
+            let mut free = self.random(None, |values| values.next());
+            for range in &drawn.ranges {
+                if self.below(2) == 0 {
+                    free.insert(range.name.clone(), range.min);
+                }
+            }
+            if drawn.allows(self.spec, &free) && self.is_possible(&free, SMALL_STEPS) {
+                found.push(free);
+            }
+            if found.len() == count {
+                break;
+            }
+        }
+        found
+    }
+
+    /// For each size one of each of the ranges between its small ones and its long one, if the cost allows: one that divides
+    /// badly, with the others so small that most axes do. And for each block one in which its last warp is partly used.
+    pub fn between(&mut self) -> Vec<Dims> {
+        let (drawn, blocks) = (self.drawn, self.blocks());
+        let mut all = Vec::new();
+        for range in &drawn.ranges {
+            let within = |n: &i64| (range.max + 1..=range.longest).contains(n);
+            let badly = BETWEEN.iter().map(|&(least, most)| -> Vec<i64> {
+                (least..=most).filter(|n| divides_badly(*n) && within(n)).collect()
+            });
+            let partly = blocks.iter().map(|block| vec![block - 1]).filter(|n| within(&n[0]));
+            for sizes in badly.chain(partly) {
+                if sizes.is_empty() {
+                    continue;
+                }
+                let mut possible = Vec::new();
+                // The third time with the others as small as they can be.
+                for draws_of_others in [2, 4, 40] {
+                    let mut free = self.random(None, |values| values.take(draws_of_others).min());
+                    free.insert(range.name.clone(), sizes[self.below(sizes.len())]);
+                    let allowed = drawn.allows(self.spec, &free);
+                    let Some(test) = self.test(&free).filter(|_| allowed) else { continue };
+                    if cost(self.spec, &test) <= LONG_COST / 8 {
+                        let sizes = test.buffers.iter().flat_map(|b| b.tensor.shape.clone());
+                        possible.push((sizes.filter(|&n| divides_badly(n as i64)).count(), free));
+                    }
+                }
+                // The first of the best, whose other sizes are larger.
+                let best = possible.iter().map(|(axes, _)| *axes).max();
+                all.extend(possible.into_iter().find(|(axes, _)| Some(*axes) == best).map(|d| d.1));
+            }
+        }
+        all
+    }
+
+    /// For each size that is never very long a case with each of the sizes that it depends on as long as itself, in turn: a window
+    /// of 20 rows may need 20 rows of the image, and not of the padding.
+    pub fn beside_partners(&mut self) -> Vec<Dims> {
+        let drawn = self.drawn;
+        let mut all = Vec::new();
+        for range in drawn.ranges.iter().filter(|r| r.max < r.longest && r.longest <= SHORT) {
+            let partners = drawn.partners(&range.name);
+            for partner in drawn.ranges.iter().filter(|r| partners.contains(&r.name)) {
+                let found = (0..TRIES).find_map(|i| {
+                    // Others as long as well, if it does not do without.
+                    let long = (i >= SMALLER).then_some((range, range.longest));
+                    let mut free = self.random(long, |values| values.take(3).min());
+                    free.insert(range.name.clone(), range.longest);
+                    let size = range.longest + self.below(4) as i64;
+                    free.insert(partner.name.clone(), size.min(partner.longest));
+                    let allowed = drawn.allows(self.spec, &free);
+                    (allowed && self.is_cheap(&free, LONG_COST / 8)).then_some(free)
+                });
+                all.extend(found);
+            }
+        }
+        all
+    }
+
+    /// Where a size only says how many blocks share a sum, most of their parts are empty unless the sum is long as well: for each such
+    /// size cases in which it is long and those that lengthen the sum are as large as the cost allows.
+    pub fn shared(&mut self) -> Vec<Dims> {
+        let drawn = self.drawn;
+        let mut all = Vec::new();
+        for range in drawn.ranges.iter().filter(|range| range.max < range.longest) {
+            let lengths = self.lengths(range);
+            let base = self.random(None, |values| values.take(3).max());
+            if !self.changes(&base, &range.name, |was, is| was.0 == is.0 && was.1 < is.1) {
+                continue;
+            }
+            let long = lengths.into_iter().find_map(|length| {
+                let mut free = base.clone();
+                free.insert(range.name.clone(), length);
+                let allowed = drawn.allows(self.spec, &free);
+                (allowed && self.is_cheap(&free, LONG_COST / 2)).then_some(free)
+            });
+            let Some(long) = long else { continue };
+            for other in drawn.ranges.iter().filter(|other| other.name != range.name) {
+                if self.changes(&base, &other.name, |was, is| was.0 < is.0 && was.1 == is.1) {
+                    all.extend(self.as_long_as_possible(&long, other));
+                }
+            }
+        }
+        all
+    }
+
+    /// What `is` says of the formula's cost and the elements of workspaces, before and after the size grows.
+    fn changes(&self, free: &Dims, size: &str, is: fn((u64, usize), (u64, usize)) -> bool) -> bool {
+        let mut grown = free.clone();
+        grown.entry(size.to_owned()).and_modify(|size| *size *= 2);
+        let costs = |free: &Dims| {
+            let test = self.test(free)?;
+            let space = test.buffers.iter().filter(|b| b.purpose == Purpose::Workspace);
+            Some((computations(&test), space.map(|b| b.tensor.len()).sum()))
+        };
+        costs(free).zip(costs(&grown)).is_some_and(|(was, grown)| is(was, grown))
+    }
+
+    /// The sizes with the largest value of one of them that the cost allows, within a factor of two.
+    fn as_long_as_possible(&self, free: &Dims, range: &SizeRange) -> Option<Dims> {
+        let halves = std::iter::successors(Some(range.longest), |size| Some(size / 2));
+        halves.take_while(|&size| size > range.max).find_map(|size| {
+            let mut grown = free.clone();
+            grown.insert(range.name.clone(), size);
+            let allowed = self.drawn.allows(self.spec, &grown);
+            (allowed && self.is_cheap(&grown, LONG_COST)).then_some(grown)
+        })
+    }
+
     /// For each size a case in which it is long: in two of them, which the seed chooses, as long as the cost allows, in the
     /// others past the usual sizes of arrays.
     pub fn long(&mut self) -> Vec<Dims> {
@@ -238,6 +375,11 @@ impl Drawer<'_> {
     }
 
     fn long_in(&mut self, range: &SizeRange, cost: u64) -> Option<Dims> {
+        self.lengths(range).into_iter().find_map(|length| self.with(range, length, (4, cost)))
+    }
+
+    /// The long values of a size, the longest first.
+    fn lengths(&mut self, range: &SizeRange) -> Vec<i64> {
         // One past a multiple of all usual blocks, or any number.
         let beyond = if self.below(2) == 0 { 1 } else { 1 + self.below(BEYOND) };
         let mut lengths: Vec<i64> =
@@ -246,7 +388,7 @@ impl Drawer<'_> {
         if range.longest < LONG[0] {
             lengths.insert(0, range.longest);
         }
-        lengths.into_iter().find_map(|length| self.with(range, length, (4, cost)))
+        lengths
     }
 
     /// For each tensor that has no such case among `long`, one in which an index of 16 bits does not reach all elements of its planes.
@@ -431,6 +573,12 @@ fn elements(tensor: &Tensor) -> usize {
 /// How many elements a plane of a tensor has, which is made of its last two axes.
 fn plane(tensor: &Tensor) -> usize {
     tensor.shape.iter().rev().take(2).product()
+}
+
+/// Whether `n` times the float `1 / n` is less than 1: 41, 47, 55, 61 and about every seventh size from there on. A kernel that
+/// computes an index divided by `n` as a product of floats is wrong for these sizes alone.
+fn divides_badly(n: i64) -> bool {
+    n as f32 * (1.0 / n as f32) < 1.0
 }
 
 /// The tensors with more than `reach` elements in a plane.

@@ -19,6 +19,8 @@ pub enum Flavour {
     Negative,
     /// Rows of different spread, and elements of different size.
     Spread,
+    /// Rows below zero whose exponentials reach from large ones to those that are 0, though their quotients do not.
+    Exponents,
     /// Rows whose last elements are far above all others, and planes whose last rows are: a maximum that stops early is far too
     /// small.
     LargestLast,
@@ -42,12 +44,13 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    const SPECIAL: [Self; 13] = [
+    const SPECIAL: [Self; 14] = [
         Self::Normal,
         Self::Ties,
         Self::Offsets,
         Self::Negative,
         Self::Spread,
+        Self::Exponents,
         Self::LargestLast,
         Self::NearOne,
         Self::NearConstants,
@@ -88,6 +91,15 @@ fn exponents(dtype: DType) -> (i64, i64, i64) {
 pub(super) fn normal(tensor: &Tensor, mut stream: Stream) -> Vec<f64> {
     let values: Vec<f64> = (0..tensor.len()).map(|_| stream.normal()).collect();
     decode(tensor.dtype, &encode(tensor.dtype, &values))
+}
+
+/// How far above the others an element is whose row ends with the largest ones: 1 in the last eighth of a row, and 2 more in the
+/// last eighth of the rows of a plane.
+fn above(i: usize, shape: &[usize], row: usize) -> f64 {
+    let is_last = |i: usize, of: usize| i >= of - of.div_ceil(8);
+    let rows = shape.iter().rev().nth(1).copied().unwrap_or(0);
+    let last_row = rows > 1 && is_last(i / row % rows, rows);
+    f64::from(is_last(i % row, row)) + 2.0 * f64::from(last_row)
 }
 
 fn infinity(stream: &mut Stream) -> f64 {
@@ -152,6 +164,24 @@ pub(super) fn make(
             };
             (0..len).map(&mut value).collect()
         }
+        Flavour::Exponents if !allowed.exponent => return None,
+        Flavour::Exponents => {
+            let mut top = 0.0;
+            let mut value = |i: usize| {
+                if i.is_multiple_of(row) {
+                    top = s.between(-75, -50);
+                }
+                top - [0.0, 0.0, 25.0, 50.0][s.below(4) as usize] + s.normal()
+            };
+            (0..len).map(&mut value).collect()
+        }
+        // Integers, so that a single term that is left out of a long sum shows. Those of one sign sum up to more than half
+        // precision holds exactly.
+        Flavour::LargestLast if allowed.linear => {
+            let least = if s.below(2) == 0 { -3.0 } else { 0.0 };
+            let above = |i: usize| above(i, &tensor.shape, row);
+            (0..len).map(|i| 16.0 * above(i) + least + f64::from(s.below(6))).collect()
+        }
         // Tensor cores cut off what they add, which drifts in a long sum of one sign.
         Flavour::LargestLast
             if matches!(tensor.dtype, DType::F16 | DType::BF16) && !allowed.compared =>
@@ -159,14 +189,8 @@ pub(super) fn make(
             return None;
         }
         Flavour::LargestLast => {
-            let is_last = |i: usize, of: usize| i >= of - of.div_ceil(8);
-            let rows = tensor.shape.iter().rev().nth(1).copied().unwrap_or(0);
-            let above = |i: usize| {
-                let last_row = rows > 1 && is_last(i / row % rows, rows);
-                // exp of it is infinite.
-                200.0 * f64::from(is_last(i % row, row)) + 400.0 * f64::from(last_row)
-            };
-            (0..len).map(|i| above(i) + s.normal()).collect()
+            // exp of it is infinite.
+            (0..len).map(|i| 200.0 * above(i, &tensor.shape, row) + s.normal()).collect()
         }
         Flavour::NearOne => {
             let unit = 2_f64.powi(if most > 20 { -23 } else { -10 });
@@ -218,7 +242,9 @@ pub(super) fn make(
             // Few, so that many of the results are finite.
             Infinite::Few => {
                 let mut values: Vec<f64> = (0..len).map(|_| s.integer(9)).collect();
-                for _ in 0..len.div_ceil(24) {
+                // Densely in some small tensors, so that their corners have some.
+                let every = if len < 24 && s.below(4) > 0 { 3 } else { 24 };
+                for _ in 0..len.div_ceil(every) {
                     values[s.below(len as u32) as usize] = infinity(s);
                 }
                 values

@@ -222,6 +222,16 @@ impl DrawnSizes {
         dims.is_ok_and(|dims| self.constraints.iter().all(|c| c.holds(&dims)))
     }
 
+    /// The free sizes that stand in a constraint with this one: where it is long, one of them has to be long as well.
+    pub fn partners(&self, size: &str) -> BTreeSet<String> {
+        let names = |c: &Constraint| {
+            let both = c.left.names().into_iter().chain(c.right.names());
+            both.map(|(name, _)| name).collect::<BTreeSet<_>>()
+        };
+        let shared = self.constraints.iter().map(names).filter(|names| names.contains(size));
+        shared.flatten().filter(|name| name != size).collect()
+    }
+
     /// The inputs whose data `[draw]` gives in cases that launch these kernels; `None` if it gives those of all.
     pub fn given(&self, tensors: &Tensors, kernels: &[String]) -> Option<BTreeSet<&str>> {
         let with = kernels.iter().filter_map(|kernel| self.data_with.get(kernel));
