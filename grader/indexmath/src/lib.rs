@@ -160,6 +160,7 @@ pub use shape::{DimExpr, TensorType};
 pub use sized_formula::SizedFormula;
 pub use span::Span;
 pub use terms::expansion::{ElementRef, Term};
+pub use variants::branches::{Branch, Compared, branches};
 pub use variants::inputs::{InputElement, inputs, slope};
 pub use variants::parts::{PartValue, parts};
 pub use variants::search::{

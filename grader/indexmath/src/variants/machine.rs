@@ -12,6 +12,7 @@ use crate::integer::arithmetic::apply;
 use crate::integer::evaluate::{Dims, evaluate_size};
 use crate::syntax::int_expr::IntOp;
 use crate::syntax::operators::{Condition, Connective, Function, Reduction};
+use crate::variants::branches::Selected;
 use crate::variants::code::{Code, Compiler, Int, Loop, Read};
 use crate::variants::tree::{Access, Model, Part, TensorId, Tree};
 use crate::variants::value::{Sum, Value, binary, call, exact, stored};
@@ -201,6 +202,34 @@ impl<'a> Machine<'a> {
     ) -> Vec<(&Tree, f64)> {
         let mut found = Vec::new();
         self.note(&mut self.run(&[]), self.model.parts.len() - 1, flat, wanted, &mut found);
+        found
+    }
+
+    /// The `select`s by which element `flat` of the model's last part comes to its value, the outermost first: that of the part's body,
+    /// and those of the branches that are taken. They end where a value cannot be computed.
+    pub(crate) fn selects_of(&self, flat: usize) -> Vec<Selected<'_>> {
+        let last = self.model.parts.len() - 1;
+        let dtype = self.model.tensors[self.model.parts[last].target].dtype;
+        let mut run = self.run(&[]);
+        run.env = self.coordinates(last, flat);
+        let (mut code, mut tree) = (&self.bodies[last], &self.model.parts[last].body);
+        let mut found = Vec::new();
+        while let (Code::Select(when, yes, no), Tree::Select(condition, tree_yes, tree_no)) =
+            (code, tree)
+        {
+            let mut sides = Vec::new();
+            when.values(&mut |side| sides.push(side));
+            let compared =
+                sides.into_iter().map(|side| Some(run.value(side, Reduction::Sum)?.value));
+            let Some(compared) = compared.collect::<Option<Vec<f64>>>() else { break };
+            let Some(holds) = run.condition(when) else { break };
+            let (taken, taken_tree, other) =
+                if holds { (yes, tree_yes, no) } else { (no, tree_no, yes) };
+            let Some(other) = run.value(other, Reduction::Sum) else { break };
+            let other = stored(other, dtype).value;
+            found.push(Selected { condition, holds, compared, other });
+            (code, tree) = (taken, taken_tree);
+        }
         found
     }
 

@@ -8,6 +8,7 @@
 //! - [`code`]: trees at fixed sizes;
 //! - [`value`]: numbers as a kernel computes them;
 //! - [`machine`]: evaluates a formula with slips, element by element;
+//! - [`branches`]: which way the right formula's conditions go;
 //! - [`parts`]: the values of the right formula's parts;
 //! - [`inputs`]: the elements that the right formula computes an element from;
 //! - [`search`]: compares them with what was observed.
@@ -15,6 +16,7 @@
 //! This is mutation-based fault localisation (Moon et al., "Ask the Mutants", ICST 2014) with the specification mutated in the
 //! place of the program: it needs the outputs alone, and its answer is in the terms of the formula.
 
+pub(crate) mod branches;
 mod code;
 pub(crate) mod enumerate;
 pub(crate) mod inputs;

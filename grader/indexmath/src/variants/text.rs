@@ -3,6 +3,7 @@
 use crate::span::Span;
 use crate::syntax::ast::{Bound, Expr, ExprKind};
 use crate::syntax::int_expr::{IntExpr, IntKind, Read};
+use crate::syntax::operators::Comparison;
 use crate::syntax::printer::IntText;
 use crate::variants::tree::{Access, Model, Tree};
 
@@ -12,12 +13,17 @@ const MAX: usize = 56;
 impl Model {
     /// The tree as the formula would be written, in backticks; a long one is cut off.
     pub(crate) fn text(&self, tree: &Tree) -> String {
-        let text = self.expr(tree).to_string();
-        if text.chars().count() <= MAX {
-            return format!("`{text}`");
-        }
-        let start: String = text.chars().take(MAX - 4).collect();
-        format!("`{} ...`", start.trim_end())
+        short(&self.expr(tree).to_string())
+    }
+
+    /// A comparison of two trees, in backticks; a long one is cut off.
+    pub(crate) fn comparison_text(
+        &self,
+        comparison: Comparison,
+        left: &Tree,
+        right: &Tree,
+    ) -> String {
+        short(&format!("{} {} {}", self.expr(left), comparison.symbol(), self.expr(right)))
     }
 
     /// An integer expression, without spaces.
@@ -79,6 +85,15 @@ impl Model {
             _ => leaf.clone(),
         })
     }
+}
+
+/// The text in backticks, its end cut off if it is long.
+fn short(text: &str) -> String {
+    if text.chars().count() <= MAX {
+        return format!("`{text}`");
+    }
+    let start: String = text.chars().take(MAX - 4).collect();
+    format!("`{} ...`", start.trim_end())
 }
 
 /// A number, a small one with its power of ten.

@@ -94,6 +94,31 @@ fn slips_in_a_softmax_are_named() {
     assert!(says.is_empty(), "{says:?}");
 }
 
+#[test]
+fn what_stands_in_the_place_of_another_probability_is_named() {
+    const DIFFERENCE: &str = "d[b,k] = p[b,k] - t[b,k]";
+    const LOSS: &str = "l[b] = -(sum[k] t[b,k] * log(max(p[b,k], 0.001)))";
+    let types = [("p", "f32[B, C]"), ("t", "f32[B, C]"), ("l", "f32[B]")];
+    let explain = |wrong: &str| {
+        let mut puzzle = puzzle(&types, &[("B", 4), ("C", 5)], LOSS, wrong, false);
+        // Probabilities, not what lies on both sides of 0.
+        for values in puzzle.known.values_mut() {
+            for value in values.iter_mut() {
+                *value = (value.abs() + 0.01) / 3.0;
+            }
+        }
+        puzzle.explain("l")
+    };
+    let says = explain(&LOSS.replace("p[b,k]", "1 - p[b,k]"));
+    assert!(says[0].contains("1 minus `p[b,k]` stands in the place of `p[b,k]`"), "{says:?}");
+    let says = explain("l[b] = -(sum[k] p[b,k] * log(max(t[b,k], 0.001)))");
+    assert!(says[0].contains("`t` and `p` are swapped in every read"), "{says:?}");
+    let types = [("p", "f32[B, C]"), ("t", "f32[B, C]"), ("d", "f32[B, C]")];
+    let wrong = "d[b,k] = p[b,k] * (p[b,k] - t[b,k])";
+    let says = puzzle(&types, &[("B", 4), ("C", 5)], DIFFERENCE, wrong, false).explain("d");
+    assert!(says[0].contains("`d` is multiplied by `p[b,k]`"), "{says:?}");
+}
+
 const NORM: &str = "mean[r] = (sum[j] x[r,j]) / index(H)
     var[r] = (sum[j] (x[r,j] - mean[r]) * (x[r,j] - mean[r])) / index(H)
     rstd[r] = rsqrt(var[r] + eps)
@@ -141,6 +166,15 @@ fn slips_in_a_closed_gradient_are_named() {
     assert!(says[0].contains("the division by `H` is left out"), "{says:#?}");
     let says = norm(false, &CLOSED.replace(" * gamma[k]", "").replace(" * gamma[j]", ""));
     assert!(says[0].contains("gamma"), "{says:#?}");
+}
+
+#[test]
+fn a_term_outside_of_the_root_is_named() {
+    let says = norm_forward(&NORM.replace("rsqrt(var[r] + eps)", "1 / (sqrt(var[r]) + eps)"));
+    assert!(
+        says.iter().any(|s| s.contains("`eps` is added to the root, not under it")),
+        "{says:?}"
+    );
 }
 
 #[test]

@@ -11,9 +11,24 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
             let says = format!("the minus sign before {} is left out", place.model.text(inner));
             vec![Edit::new("no minus", 1, (**inner).clone(), says)]
         }
-        Tree::Binary(op, left, right) => binary(place, *op, left, right),
+        Tree::Binary(op, left, right) => {
+            let mut edits = binary(place, *op, left, right);
+            edits.extend((*op == Op::Div).then(|| complement(place)));
+            edits
+        }
+        Tree::Read(access) if place.model.tensors[access.tensor].dtype.is_float() => {
+            vec![complement(place)]
+        }
         _ => Vec::new(),
     }
+}
+
+/// 1 - x in the place of x: the probability of the other case, black for white.
+fn complement(place: &Place) -> Edit {
+    let tree = Tree::binary(Op::Sub, Tree::Number(1.0), place.tree.clone());
+    let text = place.model.text(place.tree);
+    let says = format!("1 minus {text} stands in the place of {text}");
+    Edit::new("complement", 3, tree, says)
 }
 
 /// Whoever forgets a product of products forgets more than one thing.

@@ -83,6 +83,16 @@ fn of_one(place: &Place, function: Function, a: &Tree) -> Vec<Edit> {
         }
         _ => {}
     }
+    if let (Function::Sqrt | Function::Rsqrt, Tree::Binary(Op::Add, under, term)) = (function, a) {
+        let root = Tree::Call(Function::Sqrt, vec![(**under).clone()]);
+        let sum = Tree::binary(Op::Add, root, (**term).clone());
+        edits.push(Edit::new(
+            "outside of the root",
+            2,
+            if function == Function::Rsqrt { over(sum) } else { sum },
+            format!("{} is added to the root, not under it", place.model.text(term)),
+        ));
+    }
     edits
 }
 

@@ -1,9 +1,9 @@
-//! Two parts of a formula, or two indices, that stand in each other's place.
+//! Two parts of a formula, two indices or two tensors that stand in each other's place.
 
 use super::{Edit, Place};
 use crate::program::node::IndexId;
 use crate::syntax::int_expr::IntExpr;
-use crate::variants::tree::{Access, Tree};
+use crate::variants::tree::{Access, TensorId, Tree};
 
 /// A formula with more reductions or parts than this has too many pairs of them.
 const MOST: usize = 6;
@@ -11,6 +11,41 @@ const MOST: usize = 6;
 pub(super) fn edits(place: &Place) -> Vec<Edit> {
     let mut edits = reductions(place);
     edits.extend(indices(place));
+    edits.extend(tensors(place));
+    edits
+}
+
+/// Two tensors of the same shape in all reads.
+fn tensors(place: &Place) -> Vec<Edit> {
+    let mut read: Vec<TensorId> = Vec::new();
+    place.tree.visit(&mut Vec::new(), &mut |_, tree| {
+        if let Tree::Read(access) = tree
+            && !read.contains(&access.tensor)
+        {
+            read.push(access.tensor);
+        }
+    });
+    let shape = |id: TensorId| {
+        let sizes = place.model.tensors[id].shape.iter();
+        sizes.map(|size| place.model.int_text(size)).collect::<Vec<_>>()
+    };
+    let mut edits = Vec::new();
+    for (at, &a) in read.iter().enumerate().take(MOST) {
+        for &b in read[at + 1..].iter().filter(|&&b| shape(b) == shape(a)) {
+            let swap = |tensor: TensorId| match tensor {
+                tensor if tensor == a => b,
+                tensor if tensor == b => a,
+                other => other,
+            };
+            let tree = with_accesses(place.tree, &|access| Access {
+                tensor: swap(access.tensor),
+                ..access.clone()
+            });
+            let [first, second] = [a, b].map(|id| &place.model.tensors[id].name);
+            let says = format!("`{first}` and `{second}` are swapped in every read");
+            edits.push(Edit::new(format!("tensors {a} {b}"), 1, tree, says));
+        }
+    }
     edits
 }
 
@@ -67,7 +102,10 @@ fn indices(place: &Place) -> Vec<Edit> {
                     _ => leaf.clone(),
                 })
             };
-            let tree = with_subscripts(place.tree, &swap);
+            let tree = with_accesses(place.tree, &|access| Access {
+                subscripts: access.subscripts.iter().map(swap).collect(),
+                ..access.clone()
+            });
             let says = format!(
                 "`{}` and `{}` are swapped in every read",
                 place.model.name(a),
@@ -79,12 +117,9 @@ fn indices(place: &Place) -> Vec<Edit> {
     edits
 }
 
-fn with_subscripts(tree: &Tree, f: &dyn Fn(&IntExpr) -> IntExpr) -> Tree {
+fn with_accesses(tree: &Tree, f: &dyn Fn(&Access) -> Access) -> Tree {
     match tree {
-        Tree::Read(access) => Tree::Read(Access {
-            subscripts: access.subscripts.iter().map(f).collect(),
-            ..access.clone()
-        }),
-        other => other.map_children(&mut |child| with_subscripts(child, f)),
+        Tree::Read(access) => Tree::Read(f(access)),
+        other => other.map_children(&mut |child| with_accesses(child, f)),
     }
 }

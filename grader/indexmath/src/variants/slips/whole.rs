@@ -43,6 +43,7 @@ pub(crate) fn edits(place: &Place, target: &str, last: bool) -> Vec<Edit> {
     edits.extend(swapped::edits(place));
     if last {
         edits.extend(other_parts(place, target));
+        edits.extend(factors(place, target));
     }
     edits.extend(strides(place));
     edits.extend(only_term(place));
@@ -96,6 +97,28 @@ fn other_parts(place: &Place, target: &str) -> Vec<Edit> {
         Edit::new(format!("holds {name}"), 1, read, format!("`{target}` holds `{name}`"))
     };
     others.map(of).collect()
+}
+
+/// The result is multiplied by something that it reads at its own place.
+fn factors(place: &Place, target: &str) -> Vec<Edit> {
+    let mut reads: Vec<Access> = Vec::new();
+    place.tree.visit(&mut Vec::new(), &mut |_, tree| {
+        if let Tree::Read(access) = tree
+            && access.subscripts.iter().all(|int| int.uses_only(place.scope))
+            && !reads.contains(access)
+        {
+            reads.push(access.clone());
+        }
+    });
+    // Of a product it is a factor that is there twice.
+    let is_factor = |access: &Access| matches!(place.tree, Tree::Binary(Op::Mul, a, b) if [a, b].iter().any(|side| ***side == Tree::Read(access.clone())));
+    reads.retain(|access| !is_factor(access));
+    let of = |access: Access| {
+        let text = place.model.access_text(&access);
+        let tree = Tree::binary(Op::Mul, place.tree.clone(), Tree::Read(access));
+        Edit::new("factor", 3, tree, format!("`{target}` is multiplied by {text}"))
+    };
+    reads.into_iter().map(of).collect()
 }
 
 fn replaced(int: &IntExpr, index: IndexId, to: &IntExpr) -> IntExpr {
