@@ -6,7 +6,7 @@ use crate::other_cases::OtherCases;
 use crate::subject::Subject;
 use crate::trials::Trials;
 use crate::verdict::TestVerdict;
-use crate::{formula_variant, inputs, intermediate};
+use crate::{branch, formula_variant, half_steps, inputs, intermediate};
 use device::backend::Run;
 use device::vm::VmBackend;
 use puzzle::case::Case;
@@ -27,9 +27,11 @@ pub fn diagnose(
     let name = verdict.diffs[at].tensor.name.clone();
     let trials = Trials::new(machine.backend(), others, case, &name);
     let verdict = formula_variant::explain(&trials, case, run, verdict, at);
+    let verdict = branch::explain(case, run, verdict, at);
     let on_vm = |vm: &VmBackend, trials: &Trials<'_, '_>, verdict| {
         let subject = Subject::new(vm, case);
         let verdict = intermediate::explain(&subject, program, trials, verdict, at);
+        let verdict = half_steps::explain(program, case, verdict, at);
         inputs::explain(&subject, verdict, at)
     };
     match machine {

@@ -7,7 +7,7 @@ use device::backend::Run;
 use indexmath::{
     Approx, Fit, Observation, SizedFormula, Values, Variant, compare_variants, search_variants,
 };
-use puzzle::case::{Case, CaseLaunch, CaseTensor, last_launch_with};
+use puzzle::case::{Case, CaseLaunch, CaseTensor, is_within_bound, last_launch_with};
 use std::borrow::Cow;
 
 /// After so many cases a single variant is believed. Several that fit all of them go through the others: sizes that were equal by
@@ -19,6 +19,8 @@ const MOST: usize = 8;
 const WARP: u32 = 32;
 /// So few numbers may be the same in all cases.
 const FEW: usize = 4;
+/// So few different mistakes in whole numbers, such as a flag that is set and should not be, many formulas make.
+const FEW_FLAGS: usize = 2;
 /// A factor may be a size that is so near to it, as a part of it.
 const NEAR: f64 = 1e-4;
 
@@ -105,6 +107,7 @@ fn confirmed(
 ) -> Option<FormulaVariant> {
     let (name, mut confirmed, mut other_sizes) = (first.name, 0, false);
     let mut same = first.only_number();
+    let is_telling = first.mistakes() > if first.is_whole { FEW_FLAGS } else { 1 };
     if fitting.is_empty() {
         return None;
     }
@@ -120,7 +123,8 @@ fn confirmed(
         let Some(seen) = Seen::of(other, run, name) else { continue };
         let Some(formula) = formula(other, name, closed) else { continue };
         let fits = compare_variants(&fitting, &seen.observation(formula));
-        let explains = fits.contains(&Fit::Explains);
+        // What comes out the same again, with the same results to come out, is seen once; and few different mistakes tell little.
+        let explains = fits.contains(&Fit::Explains) && (is_telling || seen.differs(first));
         confirmed += usize::from(explains);
         if explains && seen.only_number() != same {
             same = None;
@@ -185,6 +189,8 @@ struct Seen<'a> {
     known: Cow<'a, Values>,
     got: &'a [f64],
     expected: &'a [Approx],
+    /// Whether it is a tensor of whole numbers.
+    is_whole: bool,
     constants: Vec<(String, i64)>,
 }
 
@@ -194,18 +200,49 @@ impl<'a> Seen<'a> {
         let is_it = |t: &CaseTensor| t.wanted().is_some_and(|(tensor, _)| tensor.name == name);
         let index = case.tensors.iter().position(is_it)?;
         let got = run.tensors.get(index)?;
-        let (_, expected) = case.tensors[index].wanted()?;
+        let (tensor, expected) = case.tensors[index].wanted()?;
+        let is_whole = !tensor.dtype.is_float();
         if got.values.len() != expected.len() || got.written.contains(&false) {
             return None;
         }
         let constants = last_launch_with(&case.launches, index).map(constants).unwrap_or_default();
-        Some(Self { name, known: case.known_for(name), got: &got.values, expected, constants })
+        Some(Self {
+            name,
+            known: case.known_for(name),
+            got: &got.values,
+            expected,
+            is_whole,
+            constants,
+        })
     }
 
-    /// The number that all of a few elements are.
+    /// The number that all elements are, of a few or of any number of flags and counts.
     fn only_number(&self) -> Option<u64> {
-        let first = self.got.first().filter(|_| self.got.len() <= FEW)?;
+        let first = self.got.first().filter(|_| self.got.len() <= FEW || self.is_whole)?;
         (first.is_finite() && self.got.iter().all(|got| got == first)).then(|| first.to_bits())
+    }
+
+    /// How many different pairs of an expected and another value there are, counted until they are more than few.
+    fn mistakes(&self) -> usize {
+        let mut found: Vec<(u64, u64)> = Vec::new();
+        for (got, expected) in self.got.iter().zip(self.expected) {
+            let pair = (expected.value.to_bits(), got.to_bits());
+            if !is_within_bound(*got, expected) && !found.contains(&pair) {
+                found.push(pair);
+            }
+            if found.len() > FEW_FLAGS {
+                break;
+            }
+        }
+        found.len()
+    }
+
+    /// Whether it should give other values than another run, or gives others.
+    fn differs(&self, other: &Self) -> bool {
+        let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        let expected =
+            |seen: &Self| seen.expected.iter().map(|e| e.value.to_bits()).collect::<Vec<_>>();
+        bits(self.got) != bits(other.got) || expected(self) != expected(other)
     }
 
     fn observation<'s>(&'s self, formula: &'s SizedFormula) -> Observation<'s> {

@@ -3,6 +3,8 @@
 //! ```text
 //! case + run ─► judgement ─► verdict ─┬─ formula_variant: the wrong formula that gives exactly these values
 //!                                     ├─ intermediate: the part of the formula that the kernel computed wrongly
+//!                                     ├─ branch: the condition of the formula that the wrong elements contradict
+//!                                     ├─ half_steps: a line that rounds to half precision, where nothing asks for it
 //!                                     ├─ inputs: what an element is computed from, and should not be, or the other way round
 //!                                     ├─ cause: what the pattern of the errors shows
 //!                                     └─ expansion: the kernel's products beside those of the formula
@@ -13,6 +15,7 @@
 //! prints nothing.
 
 pub mod batch_compile;
+mod branch;
 pub mod diagnosis;
 pub mod drawn;
 pub mod expansion;
@@ -20,6 +23,7 @@ pub mod explain;
 mod findings;
 mod formula_variant;
 pub mod grade;
+mod half_steps;
 mod inputs;
 mod intermediate;
 pub mod judgement;

@@ -7,6 +7,7 @@ use indexmath::{Dims, ElementRef, Term};
 use puzzle::case::PictureStyle;
 use puzzle::draw::Flavour;
 use puzzle::tensor::Tensor;
+use std::cmp::Ordering;
 use std::time::Duration;
 
 /// The judgement of one test.
@@ -115,8 +116,12 @@ pub struct TensorDiff {
     pub variant: Option<FormulaVariant>,
     /// The first part of the formula that the kernel computed wrongly on the way to the first wrong element.
     pub part: Option<WrongPart>,
+    /// A line that rounds to half precision on the way to an output of more digits, which is slightly off for no other known reason.
+    pub half_step: Option<SourceLoc>,
     /// The inputs that the first wrong element is computed from by mistake, or without by mistake, where nothing above explains it.
     pub inputs: Option<WrongInputs>,
+    /// The branch of the formula that the wrong elements have taken by mistake, where no variant explains them.
+    pub branch: Option<WrongBranch>,
     /// Of the first output that is wrong: the outputs that the formula computes it from, if all of them are correct.
     pub correct_sources: Vec<String>,
 }
@@ -175,6 +180,19 @@ impl WrongInputs {
     pub fn is_empty(&self) -> bool {
         self.missing.is_empty() && self.extra.is_empty() && self.changed.is_empty()
     }
+}
+
+/// A branch of the formula whose value all wrong elements have, though the formula takes the other one there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongBranch {
+    /// Whether the condition holds in the wrong elements, and the kernel gives the value for when it does not; or the other way round.
+    pub holds: bool,
+    /// Whether each of the comparisons is as `holds` says in every wrong element, and not only one or another of them.
+    pub each: bool,
+    /// The comparisons of the condition that decide there, in backticks, without those that the kernel is seen to ask.
+    pub comparisons: Vec<String>,
+    /// How the left side of the one comparison lies to the right one in all wrong elements, and in no correct one where it is the same.
+    pub only_where: Option<Ordering>,
 }
 
 /// Some elements of a tensor.
@@ -271,6 +289,11 @@ pub enum Cause {
     NothingWritten,
     /// A tensor that is changed in place holds what it held before.
     Unchanged,
+    /// The wrong elements of a tensor that is changed in place hold what they held before.
+    UnchangedWhereWrong {
+        /// Where they are, if that is a part of the tensor: first and last coordinate on each axis; `None`: anywhere on it.
+        ranges: Vec<Option<(usize, usize)>>,
+    },
     /// Exactly the first `count` elements were written.
     OnlyStartWritten {
         /// How many elements were written.
@@ -308,10 +331,22 @@ pub enum Cause {
         /// What was got less what is expected.
         by: f64,
     },
+    /// All wrong elements are off by the same amount.
+    OffsetWhereWrong {
+        /// What was got less what is expected.
+        by: f64,
+    },
     /// Every element is off by an amount that depends on one coordinate only.
     OffsetAlong {
         /// The axis of that coordinate.
         axis: usize,
+    },
+    /// Every element of a tensor of whole numbers is off by a multiple of each of its coordinates.
+    OffsetInSteps {
+        /// How far the first element is off.
+        by: f64,
+        /// How much farther for each step along each axis.
+        steps: Vec<f64>,
     },
     /// Every element has a factor that depends on one coordinate only.
     FactorAlong {
@@ -332,12 +367,36 @@ pub enum Cause {
         /// Axes, counted from the first.
         axes: Vec<usize>,
     },
+    /// Along an axis the expected values stand in another order, the same everywhere.
+    Permuted {
+        /// The axis, counted from the first.
+        axis: usize,
+        /// For each place on the axis, the one whose values it holds.
+        order: Vec<usize>,
+    },
+    /// Two elements hold each other's values, and all else is correct.
+    Exchanged {
+        /// The position of the first in row-major order.
+        first: usize,
+        /// That of the second.
+        second: usize,
+    },
+    /// Along an axis the expected values stand in another order.
+    Reordered {
+        /// The axis, counted from the first.
+        axis: usize,
+    },
     /// Each slice is moved by whole elements along the last two axes.
     Shifted {
         /// Along the last axis but one.
         rows: i64,
         /// How far along the last axis.
         columns: i64,
+    },
+    /// Each wrong element holds the value of another one so far from it in memory.
+    Late {
+        /// By how many elements, in row-major order, the values stand too late.
+        by: i64,
     },
     /// Everything with coordinate 0 on an axis is correct; errors at every other coordinate.
     OnlyFirstRight {
@@ -355,6 +414,13 @@ pub enum Cause {
     Region {
         /// First and last coordinate on each axis; `None`: anywhere on it.
         ranges: Vec<Option<(usize, usize)>>,
+        /// The value of all wrong elements, if it is the same.
+        value: Option<f64>,
+    },
+    /// All wrong elements have the same value.
+    SameWhereWrong {
+        /// The value.
+        value: f64,
     },
     /// All errors lie within `width` elements of the edges of the slices over the last two axes.
     Border {

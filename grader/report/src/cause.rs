@@ -3,8 +3,10 @@
 
 use super::number::{count, number, pair, signed};
 use super::terms::author;
-use judge::verdict::{Cause, FormulaVariant, PartKind, SpecialValue, WrongPart};
+use device::finding::SourceLoc;
+use judge::verdict::{Cause, FormulaVariant, PartKind, SpecialValue, WrongBranch, WrongPart};
 use puzzle::tensor::Tensor;
+use std::cmp::Ordering;
 
 /// What the wrong elements have in common.
 pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
@@ -32,6 +34,12 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
                 "nothing changed in {name}: {who} stored nothing there, or the values that were there."
             )
         }
+        Cause::UnchangedWhereWrong { ranges } if ranges.is_empty() => {
+            "every wrong element holds what it held before.".into()
+        }
+        Cause::UnchangedWhereWrong { ranges } => {
+            format!("{}; each holds what it held before.", region(tensor, ranges))
+        }
         Cause::OnlyStartWritten { count: n, block } => only_start(tensor, *n, *block),
         Cause::PartWritten { ranges, written } => {
             let part = pattern(tensor, |i| ranges.get(i).copied().flatten());
@@ -53,10 +61,21 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
             let by = signed(*by);
             format!("every element is off by {by}.")
         }
+        Cause::OffsetWhereWrong { by } => {
+            format!("every wrong element is off by {}.", signed(*by))
+        }
         Cause::OffsetAlong { axis: a } => format!(
             "each element is off by an amount that depends on its {} only.",
             axis(*a)
         ),
+        Cause::OffsetInSteps { by, steps } => {
+            let step = |(a, step): (usize, &f64)| {
+                (*step != 0.0).then(|| format!("{} times its {}", number(*step), axis(a)))
+            };
+            let start = (*by != 0.0).then(|| number(*by));
+            let all = start.into_iter().chain(steps.iter().enumerate().filter_map(step));
+            format!("each element is off by {}.", all.collect::<Vec<_>>().join(" and "))
+        }
         Cause::FactorAlong { axis: a, first } => format!(
             "each element is the expected value times a factor that depends on its {} only: {} in {}.",
             axis(*a),
@@ -75,6 +94,26 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
             let along = axes.first().map(|&a| axis(a)).unwrap_or_default();
             format!("the expected values are stored in reverse along the {along}.")
         }
+        Cause::Permuted { axis: a, order } => {
+            let list = |all: &mut dyn Iterator<Item = usize>| -> String {
+                all.map(|place| place.to_string()).collect::<Vec<_>>().join(", ")
+            };
+            format!(
+                "along its {} the expected values stand in another order: {} hold those of {}.",
+                axis(*a),
+                list(&mut (0..order.len())),
+                list(&mut order.iter().copied()),
+            )
+        }
+        Cause::Exchanged { first, second } => format!(
+            "{} and {} hold each other's values.",
+            tensor.element_name(*first),
+            tensor.element_name(*second)
+        ),
+        Cause::Reordered { axis: a } => format!(
+            "{name} holds the expected values, each as often as it should, in another order along its {}.",
+            axis(*a)
+        ),
         Cause::Shifted { rows, columns } => {
             let step = |by: i64, noun: &str| (by != 0).then(|| format!("{by:+} {noun}"));
             let steps: Vec<String> = [
@@ -89,6 +128,13 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
                 steps.join(" and ")
             )
         }
+        Cause::Late { by } => {
+            let place = if *by > 0 { "before" } else { "after" };
+            format!(
+                "each wrong element holds the value that belongs {} {place} it in memory.",
+                count(by.unsigned_abs() as usize, "element")
+            )
+        }
         Cause::OnlyFirstRight { axis: a } => format!(
             "{} is correct, and every part after it along its {} has errors.",
             pattern(tensor, |i| (i == *a).then_some((0, 0))),
@@ -98,7 +144,11 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
             let kinds: Vec<&str> = kinds.iter().copied().map(special).collect();
             format!("wrong exactly where {other} is {}.", kinds.join(" or "))
         }
-        Cause::Region { ranges } => region(tensor, ranges),
+        Cause::Region { ranges, value: None } => format!("{}.", region(tensor, ranges)),
+        Cause::Region { ranges, value: Some(value) } => {
+            format!("{}; each is {}.", region(tensor, ranges), limit(*value))
+        }
+        Cause::SameWhereWrong { value } => format!("every wrong element is {}.", limit(*value)),
         Cause::Border { width } => format!(
             "all errors lie within {} of the edges; the interior is correct.",
             count(*width, "element")
@@ -149,6 +199,56 @@ pub(super) fn of_part(part: &WrongPart, tensor: &Tensor, flat: usize) -> String 
             "on the way to {element}, {text} comes out as {is}{at}, and should be {should}; nothing else is wrong there ({more} {verb})."
         ),
     }
+}
+
+/// Which condition of the formula the wrong elements contradict.
+pub(super) fn of_branch(branch: &WrongBranch) -> String {
+    let WrongBranch { holds, each, comparisons, only_where } = branch;
+    let many = comparisons.len() > 1;
+    let list = all(comparisons);
+    let (found, wanted) = match (holds, each, many) {
+        (true, true, false) => (format!("{list} holds in every wrong element"), "it does not"),
+        (true, true, true) => (format!("{list} hold in every wrong element"), "they do not"),
+        (false, true, false) => (format!("{list} holds in no wrong element"), "it does"),
+        (false, true, true) => (format!("{list} hold in no wrong element"), "they do"),
+        (true, false, _) => (format!("in each wrong element one of {list} holds"), "none does"),
+        (false, false, _) => {
+            (format!("in each wrong element one of {list} does not hold"), "all do")
+        }
+    };
+    let side = match only_where {
+        None => "",
+        Some(Ordering::Less) => {
+            ", and its left side is smaller than the right one there and nowhere else"
+        }
+        Some(Ordering::Equal) => ", and its sides are equal there and nowhere else",
+        Some(Ordering::Greater) => {
+            ", and its left side is larger than the right one there and nowhere else"
+        }
+    };
+    format!("{found}{side}; each has the value for when {wanted}.")
+}
+
+/// Comparisons of a condition that are shown.
+const MOST_COMPARISONS: usize = 3;
+
+/// The texts in a list; of many the first.
+fn all(texts: &[String]) -> String {
+    let (shown, more) = texts.split_at(texts.len().min(MOST_COMPARISONS));
+    match (shown, more.len()) {
+        ([one], 0) => one.clone(),
+        ([rest @ .., last], 0) => format!("{} and {last}", rest.join(", ")),
+        (shown, more) => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// A line that keeps fewer digits than the output has.
+pub(super) fn of_half_step(line: &SourceLoc, tensor: &Tensor) -> String {
+    format!(
+        "line {} computes in half precision, which keeps three digits; {} has those of a float.",
+        line.line,
+        tensor.name.trim_end_matches('\'')
+    )
 }
 
 /// Which step of several computes an output wrongly: what it is computed from is correct.
@@ -209,24 +309,39 @@ fn region(tensor: &Tensor, ranges: &[Option<(usize, usize)>]) -> String {
     let place = pattern(tensor, |i| ranges.get(i).copied().flatten());
     let mut bounded = ranges.iter().enumerate().filter_map(|(axis, r)| r.map(|r| (axis, r)));
     let (Some((axis, (first, last))), None) = (bounded.next(), bounded.next()) else {
-        return format!("all errors lie in {place}.");
+        return format!("all errors lie in {place}");
     };
     let rank = tensor.shape.len();
     let noun = match rank - axis {
         1 if rank > 1 => "column",
         2 => "row",
-        _ => return format!("all errors lie in {place}."),
+        _ => return format!("all errors lie in {place}"),
     };
     let end = match (first, last + 1 == tensor.shape[axis]) {
         (0, _) => "first",
         (_, true) => "last",
-        _ => return format!("all errors lie in {place}."),
+        _ => return format!("all errors lie in {place}"),
     };
     let part = match last + 1 - first {
         1 => format!("the {end} {noun}"),
         n => format!("the {end} {n} {noun}s"),
     };
-    format!("all errors lie in {part}, {place}.")
+    format!("all errors lie in {part}, {place}")
+}
+
+/// A value, with its name where it is one that searches for an extremum start from.
+fn limit(value: f64) -> String {
+    let name = match value {
+        v if v == f64::from(f32::MAX) => "the largest finite float",
+        v if v == f64::from(f32::MIN) => "the lowest finite float",
+        v if v == f64::from(f32::MIN_POSITIVE) => "FLT_MIN, the smallest normal positive float",
+        v if v == f64::from(i32::MAX) => "the largest int",
+        v if v == f64::from(i32::MIN) => "the lowest int",
+        65_504.0 => "the largest finite half",
+        -65_504.0 => "the lowest finite half",
+        v => return number(v),
+    };
+    format!("{}, {name}", number(value))
 }
 
 /// A tensor with ranges of its indices: `grad(input)[*, 1, *, 3..4]`.
@@ -272,13 +387,35 @@ mod tests {
     }
 
     #[test]
+    fn a_condition_is_said_to_hold_or_not() {
+        let branch = |holds, each, n: usize, only_where| {
+            let comparisons = (0..n).map(|i| format!("`c{i}`")).collect();
+            of_branch(&WrongBranch { holds, each, comparisons, only_where })
+        };
+        let texts = [
+            branch(true, true, 1, None),
+            branch(false, true, 1, Some(Ordering::Greater)),
+            branch(false, true, 2, None),
+            branch(false, false, 5, None),
+            branch(true, false, 2, None),
+        ];
+        insta::assert_snapshot!(texts.join("\n"), @r"
+        `c0` holds in every wrong element; each has the value for when it does not.
+        `c0` holds in no wrong element, and its left side is larger than the right one there and nowhere else; each has the value for when it does.
+        `c0` and `c1` hold in no wrong element; each has the value for when they do.
+        in each wrong element one of `c0`, `c1`, `c2` and 2 more does not hold; each has the value for when all do.
+        in each wrong element one of `c0` and `c1` holds; each has the value for when none does.
+        ");
+    }
+
+    #[test]
     fn every_cause_is_one_sentence() {
         let tensor =
             Tensor { name: "grad(input)".into(), dtype: DType::F32, shape: vec![2, 3, 7, 5] };
         let range = |axis: usize, range| {
             let mut ranges = vec![None; 4];
             ranges[axis] = Some(range);
-            Cause::Region { ranges }
+            Cause::Region { ranges, value: None }
         };
         let factor =
             |factor, size: Option<&str>| Cause::Factor { factor, size: size.map(String::from) };
@@ -289,6 +426,8 @@ mod tests {
             Cause::OnlyStartWritten { count: 105, block: 64 },
             Cause::PartWritten { ranges: vec![None, None, Some((0, 0)), None], written: false },
             Cause::PartWritten { ranges: vec![None, None, None, Some((0, 2))], written: true },
+            Cause::UnchangedWhereWrong { ranges: Vec::new() },
+            Cause::UnchangedWhereWrong { ranges: vec![None, None, None, Some((4, 4))] },
             Cause::AllNan,
             Cause::Special {
                 tensor: "z".into(),
@@ -316,11 +455,21 @@ mod tests {
             Cause::Mirrored { axes: vec![3] },
             Cause::Shifted { rows: -1, columns: 2 },
             Cause::Shifted { rows: 0, columns: 1 },
+            Cause::OffsetWhereWrong { by: -48.0 },
+            Cause::Late { by: 8 },
+            Cause::Late { by: -1 },
             Cause::OnlyFirstRight { axis: 0 },
             range(3, (4, 4)),
             range(2, (0, 1)),
             range(2, (2, 3)),
             range(1, (2, 2)),
+            Cause::Region { ranges: vec![None, None, None, Some((4, 4))], value: Some(0.0) },
+            Cause::SameWhereWrong { value: f32::MIN.into() },
+            Cause::OffsetInSteps { by: 0.0, steps: vec![105.0, 35.0, 0.0, 0.0] },
+            Cause::OffsetInSteps { by: 1.0, steps: vec![0.0, -35.0, 0.0, 0.0] },
+            Cause::Permuted { axis: 1, order: vec![1, 0, 2] },
+            Cause::Exchanged { first: 0, second: 1 },
+            Cause::Reordered { axis: 3 },
             Cause::Border { width: 2 },
         ];
         let mut text = String::new();
@@ -336,6 +485,8 @@ mod tests {
         only the first 105 elements are written: nothing from grad(input)[1, 0, 0, 0] on.
         grad(input)[*, *, 0, *] is never written, and everything else is.
         only grad(input)[*, *, *, 0..2] is written.
+        every wrong element holds what it held before.
+        all errors lie in the last column, grad(input)[*, *, *, 4]; each holds what it held before.
         every element is NaN.
         wrong exactly where z is -0 or NaN with its sign bit set.
         every element is 0.
@@ -357,11 +508,21 @@ mod tests {
         the expected values are stored in reverse along the last coordinate.
         these are the expected values, shifted by -1 along the second-to-last axis and +2 along the last axis.
         these are the expected values, shifted by +1 along the last axis.
+        every wrong element is off by -48.
+        each wrong element holds the value that belongs 8 elements before it in memory.
+        each wrong element holds the value that belongs 1 element after it in memory.
         grad(input)[0, *, *, *] is correct, and every part after it along its first coordinate has errors.
         all errors lie in the last column, grad(input)[*, *, *, 4].
         all errors lie in the first 2 rows, grad(input)[*, *, 0..1, *].
         all errors lie in grad(input)[*, *, 2..3, *].
         all errors lie in grad(input)[*, 2, *, *].
+        all errors lie in the last column, grad(input)[*, *, *, 4]; each is 0.
+        every wrong element is -3.40282e38, the lowest finite float.
+        each element is off by 105 times its first coordinate and 35 times its second coordinate.
+        each element is off by 1 and -35 times its second coordinate.
+        along its second coordinate the expected values stand in another order: 0, 1, 2 hold those of 1, 0, 2.
+        grad(input)[0, 0, 0, 0] and grad(input)[0, 0, 0, 1] hold each other's values.
+        grad(input) holds the expected values, each as often as it should, in another order along its last coordinate.
         all errors lie within 2 elements of the edges; the interior is correct.
         ");
     }

@@ -233,6 +233,8 @@ pub(super) fn diff(shape: &[usize], errors: &[Deviation]) -> TensorDiff {
         variant: None,
         part: None,
         inputs: None,
+        branch: None,
+        half_step: None,
         correct_sources: Vec::new(),
         tensor,
         wrong,

@@ -170,6 +170,21 @@ pub fn source_line(ptx: &str, line: usize) -> Option<(String, u32)> {
     named(&files(ptx), file, line)
 }
 
+/// File and line of the source of each instruction of a kernel for whose text `wanted` holds, in the order of the text.
+pub fn places(ptx: &str, symbol: &str, wanted: impl Fn(&str) -> bool) -> Vec<(String, u32)> {
+    let files = files(ptx);
+    let mut here = None;
+    let mut found = Vec::new();
+    for line in kernel(ptx, symbol).unwrap_or_default().lines() {
+        if directive(line, ".loc").is_some() {
+            here = place(line).and_then(|(file, line)| named(&files, file, line));
+        } else if wanted(line) {
+            found.extend(here.clone());
+        }
+    }
+    found
+}
+
 /// The number of the file and the line that a `.loc` names, of the caller where the function is inlined.
 fn place(line: &str) -> Option<(&str, u32)> {
     let loc = directive(line, ".loc")?;

@@ -4,9 +4,11 @@ mod compare;
 mod element;
 mod formula;
 mod locate;
+mod shuffles;
 mod source;
 mod terms;
 
 pub use element::{element_terms, formula_is_general, name_line};
 pub use formula::formula_terms;
+pub use shuffles::with_own_lines;
 pub use terms::{Clue, ElementTerms, MissingRange, Row, RowKind};

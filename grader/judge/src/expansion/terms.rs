@@ -27,6 +27,13 @@ impl ElementTerms {
         self.rows.iter().all(|row| row.kind == RowKind::Correct)
     }
 
+    /// Threads do not only pass on to each other wrongly what they have loaded: what is lost by the way is not there while something else is
+    /// there several times.
+    pub fn is_loaded_wrongly(&self) -> bool {
+        let has = |kind: RowKind| self.rows.iter().any(|row| row.kind == kind);
+        !(has(RowKind::Missing) && has(RowKind::Repeated))
+    }
+
     /// The line to look at, where it follows from what is known: of wrong kernels of all puzzles, nearly every line that is named
     /// so differs from the solution's. Where elements pass through other threads, or values decide what is added, the text around
     /// a sum tells little of them. A line that adds products chooses them wrongly only where it adds some correct ones, and others
@@ -230,6 +237,14 @@ mod tests {
             writer: ThreadId { block: [0; 3], thread: [0; 3] },
             general: true,
         }
+    }
+
+    #[test]
+    fn a_shuffle_may_lose_some_lanes_and_repeat_others() {
+        use RowKind::{Correct, Extra, Missing, Repeated};
+        let loaded = |kinds: &[RowKind]| terms(Clue::Added, kinds).is_loaded_wrongly();
+        assert!(!loaded(&[Missing, Repeated, Correct]));
+        assert!(loaded(&[Missing, Correct]) && loaded(&[Repeated]) && loaded(&[Extra, Missing]));
     }
 
     #[test]

@@ -69,6 +69,8 @@ pub(super) fn diff(tensor: &Tensor, reference: &Expected, got: &RunTensor) -> Op
         variant: None,
         part: None,
         inputs: None,
+        branch: None,
+        half_step: None,
         correct_sources: Vec::new(),
         tensor: tensor.clone(),
         errors,

@@ -1,7 +1,7 @@
 //! Adds to a verdict what was followed of its first wrong element.
 
 use super::trace;
-use crate::expansion::{element_terms, formula_terms, name_line};
+use crate::expansion::{element_terms, formula_terms, name_line, with_own_lines};
 use crate::verdict::TestVerdict;
 use device::provenance::{KernelSum, Provenance};
 use indexmath::ElementRef;
@@ -66,6 +66,15 @@ pub fn with_expansion(
     {
         let flat = diff.terms.mismatch.flat;
         let mut terms = element_terms(case, &diff.tensor, flat, sum, got);
+        // The shuffles only pass on what should not have been loaded.
+        let loaded = terms.as_ref().filter(|terms| terms.is_loaded_wrongly());
+        let sum = &match loaded {
+            Some(_) => with_own_lines(sum.clone(), source),
+            None => sum.clone(),
+        };
+        if loaded.is_some() {
+            terms = element_terms(case, &diff.tensor, flat, sum, got);
+        }
         if let Some(terms) = &mut terms {
             name_line(terms, case, &diff.tensor, flat, sum, source);
         }

@@ -224,6 +224,8 @@ fn tensor(diff: &TensorDiff, source: &str) -> Value {
         "mismatches": mismatches,
         "variant": diff.variant.as_ref().map(|v| cause::of_variant(v, &diff.tensor)),
         "part": diff.part.as_ref().map(|p| cause::of_part(p, &diff.tensor, diff.terms.mismatch.flat)),
+        "condition": diff.branch.as_ref().map(cause::of_branch),
+        "half_step": diff.half_step.as_ref().map(|line| cause::of_half_step(line, &diff.tensor)),
         "inputs": diff.inputs.as_ref().map(|all| inputs::sentence(all, &diff.tensor)),
         "likely_cause": diff.cause.as_ref().map(|c| cause::sentence(c, &diff.tensor, source)),
         "terms": {

@@ -335,14 +335,24 @@ fn place_lines(
 /// Why an output is wrong: the formula that explains it, or else the pattern of its errors.
 fn reason_lines(run: &RunInfo, diff: &TensorDiff, style: Style, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    for (title, sentence) in
-        explanation(run, diff).into_iter().chain(wrong_inputs(diff)).chain(step(diff))
-    {
+    let found = explanation(run, diff).into_iter().chain(condition(diff)).chain(half_step(diff));
+    for (title, sentence) in found.chain(wrong_inputs(diff)).chain(step(diff)) {
         let painted = style.paint(Tone::Warn, title);
         let text = wrap(&format!("{title} {sentence}"), width);
         lines.extend(text.iter().map(|line| line.replacen(title, &painted, 1)));
     }
     lines
+}
+
+/// The condition that the kernel does not ask, or asks otherwise.
+fn condition(diff: &TensorDiff) -> Option<(&'static str, String)> {
+    let branch = diff.branch.as_ref().filter(|_| diff.part.is_none())?;
+    Some(("condition:", cause::of_branch(branch)))
+}
+
+/// The line that keeps fewer digits than the output has.
+fn half_step(diff: &TensorDiff) -> Option<(&'static str, String)> {
+    Some(("rounding:", cause::of_half_step(diff.half_step.as_ref()?, &diff.tensor)))
 }
 
 /// What the first wrong element is computed from by mistake.

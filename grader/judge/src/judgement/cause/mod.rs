@@ -3,6 +3,7 @@
 //! A cause is named only if it holds for every element it speaks of, and if enough different values took part that
 //! chance is no explanation.
 
+mod order;
 mod places;
 mod special;
 mod values;
@@ -19,13 +20,21 @@ pub(super) fn likely(view: &View) -> Option<Cause> {
         .or_else(|| values::factor(view))
         .or_else(|| values::addend(view))
         .or_else(|| values::offset(view))
+        .or_else(|| values::offset_in_steps(view))
         .or_else(|| values::factor_along(view))
         .or_else(|| values::rounding(view))
         .or_else(|| special::values(view))
-        .or_else(|| places::moved(view))
+        .or_else(|| unchanged_where_wrong(view))
+        .or_else(|| places::turned(view))
+        .or_else(|| order::permuted(view))
+        .or_else(|| places::shifted(view))
+        .or_else(|| places::late(view))
+        .or_else(|| order::reordered(view))
         .or_else(|| places::only_first_correct(view))
+        .or_else(|| values::offset_where_wrong(view))
         .or_else(|| places::region(view))
         .or_else(|| places::border(view))
+        .or_else(|| values::same_where_wrong(view).map(|value| Cause::SameWhereWrong { value }))
 }
 
 /// Which elements were written at all?
@@ -45,8 +54,20 @@ fn written(view: &View) -> Option<Cause> {
 
 /// Does a tensor that should change hold what it held before?
 fn unchanged(view: &View) -> Option<Cause> {
-    let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
-    view.start?.iter().zip(view.got).all(same).then_some(Cause::Unchanged)
+    let start = view.start?;
+    (0..start.len()).all(|i| is_unchanged(view, start, i)).then_some(Cause::Unchanged)
+}
+
+/// Do the wrong elements hold what they held before, and others not?
+fn unchanged_where_wrong(view: &View) -> Option<Cause> {
+    let start = view.start?;
+    let all = view.wrong_places().all(|i| is_unchanged(view, start, i));
+    all.then(|| Cause::UnchangedWhereWrong { ranges: places::part_wrong(view).unwrap_or_default() })
+}
+
+fn is_unchanged(view: &View, start: &[f64], i: usize) -> bool {
+    let (was, is) = (start[i], view.got[i]);
+    was.to_bits() == is.to_bits() || (was.is_nan() && is.is_nan())
 }
 
 #[cfg(test)]

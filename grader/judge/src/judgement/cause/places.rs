@@ -1,6 +1,6 @@
 //! Patterns in the places: correct values at wrong places, errors in one part only.
 
-use super::values::rises_evenly;
+use super::values::{rises_evenly, same_where_wrong};
 use super::view::View;
 use crate::verdict::Cause;
 
@@ -9,8 +9,8 @@ const MIN_WRONG: usize = 4;
 /// How far a shift is looked for, in elements.
 const MAX_SHIFT: i64 = 4;
 
-/// Right values at wrong places within each slice over the last two axes.
-pub(super) fn moved(view: &View) -> Option<Cause> {
+/// Each slice over the last two axes is stored column by column, or in reverse.
+pub(super) fn turned(view: &View) -> Option<Cause> {
     let n = view.got.len();
     let (rows, columns) = view.slice();
     if view.wrong_count() < MIN_WRONG || !view.varied(view.wrong_places()) {
@@ -48,10 +48,15 @@ pub(super) fn moved(view: &View) -> Option<Cause> {
             return Some(Cause::Mirrored { axes: axes.collect() });
         }
     }
-    shifted(view, rows, columns)
+    None
 }
 
-fn shifted(view: &View, rows: usize, columns: usize) -> Option<Cause> {
+/// Right values at wrong places: each slice over the last two axes is moved by whole elements.
+pub(super) fn shifted(view: &View) -> Option<Cause> {
+    let (rows, columns) = view.slice();
+    if view.wrong_count() < MIN_WRONG || !view.varied(view.wrong_places()) {
+        return None;
+    }
     // Where the expected values rise evenly, those next to them differ by a constant: that may be the mistake as well.
     if rises_evenly(view) {
         return None;
@@ -84,6 +89,52 @@ fn shifted(view: &View, rows: usize, columns: usize) -> Option<Cause> {
         }
     }
     None
+}
+
+/// How far a start in the wrong place is looked for, in elements.
+const MAX_LATE: i64 = 32;
+
+/// Each wrong element holds the value that belongs so many elements before or after it in memory, within one row, slice, or more of them: what
+/// was read from the wrong start.
+pub(super) fn late(view: &View) -> Option<Cause> {
+    if rises_evenly(view) || !view.varied(view.wrong_places()) {
+        return None;
+    }
+    let wrong: Vec<usize> = view.wrong_places().collect();
+    let mut run = 1;
+    let runs: Vec<usize> = view
+        .shape
+        .iter()
+        .rev()
+        .map(|&size| {
+            run *= size;
+            run
+        })
+        .collect();
+    let explains = |run: usize, by: i64| {
+        let mut covered = 0;
+        for &i in &wrong {
+            let from = (i % run) as i64 - by;
+            if (0..run as i64).contains(&from) {
+                if !view.fits(i, i - i % run + from as usize) {
+                    return false;
+                }
+                covered += 1;
+            }
+        }
+        covered >= MIN_WRONG && 2 * covered >= wrong.len()
+    };
+    // Of the same value everywhere nobody can tell where it comes from.
+    let mut values: Vec<u64> = wrong.iter().map(|&i| view.got[i].to_bits()).collect();
+    values.sort_unstable();
+    values.dedup();
+    if values.len() <= MIN_WRONG {
+        return None;
+    }
+    runs.into_iter().rev().find_map(|run| {
+        let by = (1..=MAX_LATE).flat_map(|by| [by, -by]).find(|&by| explains(run, by))?;
+        Some(Cause::Late { by })
+    })
 }
 
 /// Coordinate 0 of an outer axis is correct, every other coordinate has errors.
@@ -124,6 +175,12 @@ pub(super) fn part_written(view: &View) -> Option<Cause> {
     part(false).or_else(|| part(true))
 }
 
+/// The box of all wrong elements, if no other lies in it.
+pub(super) fn part_wrong(view: &View) -> Option<Vec<Option<(usize, usize)>>> {
+    let ranges = around(view, &mut view.wrong_places());
+    (volume(&ranges) == view.wrong_count()).then(|| named(view, &ranges))
+}
+
 /// First and last coordinate of these places on each axis.
 fn around(view: &View, places: &mut dyn Iterator<Item = usize>) -> Vec<(usize, usize)> {
     let mut ranges: Vec<(usize, usize)> = view.shape.iter().map(|&size| (size, 0)).collect();
@@ -156,7 +213,7 @@ pub(super) fn region(view: &View) -> Option<Cause> {
     if 2 * volume > view.wrong.len() || view.wrong.len() - volume < MIN_OUTSIDE {
         return None;
     }
-    Some(Cause::Region { ranges: named(view, &ranges) })
+    Some(Cause::Region { ranges: named(view, &ranges), value: same_where_wrong(view) })
 }
 
 /// All errors near the edges of the slices, the inside correct.

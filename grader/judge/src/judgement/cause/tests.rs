@@ -12,6 +12,8 @@ const VALUES: [f64; 24] = [
 
 struct Example {
     shape: Vec<usize>,
+    dtype: DType,
+    start: Option<Vec<f64>>,
     expected: Vec<Approx>,
     got: Vec<f64>,
     written: Vec<bool>,
@@ -26,6 +28,8 @@ fn example(shape: &[usize]) -> Example {
     let approx = |v: f64| Approx { value: v, bound: 0.0, magnitude: v.abs(), terms: 1 };
     Example {
         shape: shape.into(),
+        dtype: DType::F32,
+        start: None,
         expected: (0..n).map(value).map(approx).collect(),
         got: (0..n).map(value).collect(),
         written: vec![true; n],
@@ -53,12 +57,12 @@ impl Example {
         assert!(wrong.contains(&true), "an example without an error");
         likely(&View {
             shape: &self.shape,
-            dtype: DType::F32,
+            dtype: self.dtype,
             expected: &self.expected,
             got: &self.got,
             written: &self.written,
             wrong: &wrong,
-            start: None,
+            start: self.start.as_deref(),
             block: 8,
             vectors: &[("bias", &self.vector)],
             alike: &[Alike { name: "z", dtype: DType::F16, values: &self.alike }],
@@ -250,11 +254,11 @@ fn errors_in_one_channel_or_the_last_column() {
     };
     assert_eq!(
         add_where(&|i| i / 20 % 3 == 1),
-        Some(Cause::Region { ranges: vec![None, Some((1, 1)), None, None] })
+        Some(Cause::Region { ranges: vec![None, Some((1, 1)), None, None], value: None })
     );
     assert_eq!(
         add_where(&|i| i % 5 == 4),
-        Some(Cause::Region { ranges: vec![None, None, None, Some((4, 4))] })
+        Some(Cause::Region { ranges: vec![None, None, None, Some((4, 4))], value: None })
     );
     // A single wrong element is a place, not a pattern.
     assert_eq!(add_where(&|i| i == 37), None);
@@ -320,4 +324,97 @@ fn wrong_where_another_tensor_has_special_values() {
     let mut twice = example(&[8]).with(|i, all| all[i] + if i == 0 { 7.0 } else { 0.0 });
     twice.alike = vec![0.0; 8];
     assert!(!matches!(twice.cause(), Some(Cause::Special { .. })), "zeros that did not matter");
+}
+
+#[test]
+fn a_value_that_all_wrong_elements_have_is_told() {
+    let zero = example(&[4, 5]).with(|i, r| if i % 5 == 4 { 0.0 } else { r[i] }).cause();
+    let ranges = vec![None, Some((4, 4))];
+    assert_eq!(zero, Some(Cause::Region { ranges, value: Some(0.0) }));
+    let scattered = |value: f64| {
+        example(&[4, 5])
+            .with(move |i, r| if [1, 8, 15].contains(&i) { value } else { r[i] })
+            .cause()
+    };
+    assert_eq!(scattered(0.0), Some(Cause::SameWhereWrong { value: 0.0 }));
+    // Two elements that should be the same are no different mistakes, but for what a search starts from.
+    let alike = |value: f64| {
+        let mut e = example(&[4, 5]).with(move |i, r| if i % 17 == 1 { value } else { r[i] });
+        for i in [1, 18] {
+            e.expected[i].value = f64::NEG_INFINITY;
+        }
+        e.cause()
+    };
+    assert_eq!(alike(0.0), None);
+    let value = f32::MIN.into();
+    assert_eq!(alike(value), Some(Cause::SameWhereWrong { value }));
+}
+
+#[test]
+fn whole_numbers_counted_from_another_start() {
+    let steps = |shape: &[usize], dtype, by: fn(usize) -> f64| {
+        let mut e = example(shape).with(move |i, r| r[i] + by(i));
+        e.dtype = dtype;
+        e.cause()
+    };
+    let planes = |i: usize| 54.0 * (i / 8) as f64;
+    let found = steps(&[2, 3, 2, 4], DType::I32, planes);
+    assert_eq!(found, Some(Cause::OffsetInSteps { by: 0.0, steps: vec![162.0, 54.0, 0.0, 0.0] }));
+    assert!(!matches!(steps(&[2, 3, 2, 4], DType::F32, planes), Some(Cause::OffsetInSteps { .. })));
+    // One coordinate alone says it more simply.
+    assert_eq!(steps(&[6, 2, 4], DType::I32, planes), Some(Cause::OffsetAlong { axis: 0 }));
+}
+
+#[test]
+fn the_expected_values_in_another_order() {
+    let order = [2, 0, 3, 1];
+    let cause = example(&[6, 4]).with(|i, r| r[i / 4 * 4 + order[i % 4]]).cause();
+    assert_eq!(cause, Some(Cause::Permuted { axis: 1, order: order.to_vec() }));
+    let rows = [1, 0, 3, 2, 5, 4];
+    let cause = example(&[6, 4]).with(|i, r| r[rows[i / 4] * 4 + i % 4]).cause();
+    assert_eq!(cause, Some(Cause::Permuted { axis: 0, order: rows.to_vec() }));
+    // Each row in an order of its own.
+    let cause = example(&[3, 8]).with(|i, r| r[i / 8 * 8 + (3 * i + i / 8) % 8]).cause();
+    assert_eq!(cause, Some(Cause::Reordered { axis: 1 }));
+    let swap = |i: usize| if [9, 14].contains(&i) { 23 - i } else { i };
+    let cause = example(&[3, 8]).with(|i, r| r[swap(i)]).cause();
+    assert_eq!(cause, Some(Cause::Exchanged { first: 9, second: 14 }));
+    let copied = example(&[3, 8]).with(|i, r| r[i / 8 * 8 + (3 * i % 8).min(5)]).cause();
+    assert!(!matches!(copied, Some(Cause::Reordered { .. })));
+}
+
+#[test]
+fn values_that_begin_too_early_in_memory() {
+    let late = example(&[2, 2, 20]).with(|i, r| if i % 40 < 9 { 99.0 } else { r[i - 9] });
+    assert_eq!(late.cause(), Some(Cause::Late { by: 9 }));
+    let early = example(&[2, 2, 20]).with(|i, r| if i % 40 > 30 { 99.0 } else { r[i + 9] });
+    assert_eq!(early.cause(), Some(Cause::Late { by: -9 }));
+    // Of one value nobody can tell where it comes from.
+    let same = example(&[2, 2, 20]).with(|i, r| if i % 7 == 0 { r[5] } else { r[i] }).cause();
+    assert!(!matches!(same, Some(Cause::Late { .. })), "{same:?}");
+}
+
+#[test]
+fn an_offset_of_those_that_are_wrong() {
+    let some = |by: fn(usize) -> f64| {
+        example(&[4, 5])
+            .with(move |i, r| if [1, 3, 8, 12, 17].contains(&i) { r[i] + by(i) } else { r[i] })
+    };
+    assert_eq!(some(|_| -48.0).cause(), Some(Cause::OffsetWhereWrong { by: -48.0 }));
+    assert_eq!(some(|i| (i * i) as f64 - 50.0).cause(), None);
+}
+
+#[test]
+fn wrong_elements_that_hold_what_they_held_before() {
+    let start: Vec<f64> = (0..20).map(|i| f64::from(i * i % 7) + 0.5).collect();
+    let cause = |wrong: fn(usize) -> bool| {
+        let before = start.clone();
+        let mut e = example(&[4, 5]).with(|i, r| if wrong(i) { before[i] } else { r[i] });
+        e.start = Some(start.clone());
+        e.cause()
+    };
+    assert_eq!(cause(|_| true), Some(Cause::Unchanged));
+    assert_eq!(cause(|i| i % 3 == 0), Some(Cause::UnchangedWhereWrong { ranges: Vec::new() }));
+    let ranges = vec![Some((2, 3)), None];
+    assert_eq!(cause(|i| i >= 10), Some(Cause::UnchangedWhereWrong { ranges }));
 }

@@ -1,5 +1,6 @@
 //! Patterns in the values: the same everywhere, a common factor, a common offset.
 
+use super::order::axes;
 use super::view::View;
 use crate::verdict::Cause;
 use puzzle::tensor::DType;
@@ -111,16 +112,6 @@ fn difference(view: &View, i: usize) -> f64 {
     view.got[i] - view.expected[i].value
 }
 
-/// Axes with their sizes and strides.
-fn axes(view: &View) -> Vec<(usize, usize)> {
-    let mut stride = view.got.len();
-    let axis = |&size: &usize| {
-        stride /= size.max(1);
-        (size, stride.max(1))
-    };
-    view.shape.iter().map(axis).collect()
-}
-
 /// `got = expected + times * vector[coordinate]`.
 pub(super) fn addend(view: &View) -> Option<Cause> {
     let n = view.got.len();
@@ -178,6 +169,69 @@ pub(super) fn offset(view: &View) -> Option<Cause> {
         }
     }
     None
+}
+
+/// Of whole numbers: got = expected + a multiple of each coordinate, as where positions are counted from another start.
+pub(super) fn offset_in_steps(view: &View) -> Option<Cause> {
+    let n = view.got.len();
+    if view.dtype.is_float() || n < 4 || rises_evenly(view) || !view.varied(0..n) {
+        return None;
+    }
+    let axes = axes(view);
+    let step = |&(size, stride): &(usize, usize)| {
+        if size > 1 { difference(view, stride) - difference(view, 0) } else { 0.0 }
+    };
+    let steps: Vec<f64> = axes.iter().map(step).collect();
+    // Several elements that should be off alike are what shows that they are.
+    let alike: usize =
+        axes.iter().zip(&steps).filter(|(_, step)| **step == 0.0).map(|(a, _)| a.0).product();
+    let by = difference(view, 0);
+    let wanted = |i: usize| {
+        let coords = view.coords(i).into_iter().zip(&steps);
+        by + coords.map(|(coord, step)| coord as f64 * step).sum::<f64>()
+    };
+    let holds = |i: usize| view.written[i] && difference(view, i) == wanted(i);
+    (alike >= 4 && (0..n).all(holds)).then_some(Cause::OffsetInSteps { by, steps })
+}
+
+/// All wrong elements are off by the same amount, though they should not be the same.
+pub(super) fn offset_where_wrong(view: &View) -> Option<Cause> {
+    let first = view.wrong_places().next()?;
+    let (by, scale) = (difference(view, first), largest_difference(view));
+    let is_clear = view.wrong_count() >= 4 && view.varied(view.wrong_places()) && scale.is_finite();
+    let holds = is_clear
+        && !rises_evenly(view)
+        && view.wrong_places().all(|i| is_off_by(view, i, by, scale));
+    holds.then_some(Cause::OffsetWhereWrong { by })
+}
+
+/// The value of all wrong elements, if it is the same and they should not be: where a kernel stores nothing but what it started from.
+pub(super) fn same_where_wrong(view: &View) -> Option<f64> {
+    let mut wrong = view.wrong_places();
+    let first = wrong.next()?;
+    let (value, expected) = (view.got[first], view.expected[first].value);
+    let is_same = |i: usize| view.written[i] && view.got[i] == value;
+    let mut differ = is_limit(value);
+    // Two elements may be the same by chance.
+    let least = if differ { 2 } else { 3 };
+    let all = is_same(first)
+        && wrong.all(|i| {
+            differ |= view.expected[i].value != expected;
+            is_same(i)
+        });
+    (all && differ && view.wrong_count() >= least).then_some(value)
+}
+
+/// Whether a value is one that searches for a largest or smallest value start from.
+fn is_limit(value: f64) -> bool {
+    let limits = [
+        f64::from(f32::MAX),
+        f64::from(f32::MIN_POSITIVE),
+        f64::from(i32::MIN),
+        f64::from(i32::MAX),
+        65_504.0,
+    ];
+    limits.iter().any(|limit| value.abs() == limit.abs())
 }
 
 /// Are the expected values of every slice those of a plane?

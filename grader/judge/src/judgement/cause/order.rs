@@ -1,0 +1,70 @@
+//! Patterns in the order: the expected values, each once, at other places along an axis.
+
+use super::view::View;
+use crate::verdict::Cause;
+use puzzle::case::is_within_bound;
+
+/// A longer axis than this has an order that nobody reads.
+const MAX_PERMUTED: usize = 16;
+/// With fewer elements along an axis there is no order.
+const MIN_ORDERED: usize = 3;
+
+/// Along one axis the expected values stand in another order, the same everywhere: the bytes of a number, the channels of a pixel.
+pub(super) fn permuted(view: &View) -> Option<Cause> {
+    if !view.varied(view.wrong_places()) {
+        return None;
+    }
+    axes(view).into_iter().enumerate().find_map(|(axis, (size, stride))| {
+        let is_possible =
+            (MIN_ORDERED..=MAX_PERMUTED).contains(&size) && view.got.len() >= 2 * size;
+        let starts: Vec<usize> = (0..view.got.len()).filter(|i| i / stride % size == 0).collect();
+        let holds = |to: usize, from: usize| {
+            starts.iter().all(|start| view.fits(start + to * stride, start + from * stride))
+        };
+        // A place that may hold the values of two others shows no order.
+        let from = |to: usize| {
+            let mut all = (0..size).filter(|&from| holds(to, from));
+            all.next().filter(|_| all.next().is_none())
+        };
+        let order = (0..size).filter(|_| is_possible).map(from).collect::<Option<Vec<usize>>>()?;
+        let is_whole = (0..size).all(|place| order.contains(&place));
+        (is_possible && is_whole).then_some(Cause::Permuted { axis, order })
+    })
+}
+
+/// Along one axis everything holds its expected values, but not in their order.
+pub(super) fn reordered(view: &View) -> Option<Cause> {
+    let wrong: Vec<usize> = view.wrong_places().take(3).collect();
+    let axis = axes(view).into_iter().enumerate().rev().find(|(_, (size, stride))| {
+        let starts = (0..view.got.len()).filter(|i| i / stride % size == 0);
+        *size >= MIN_ORDERED
+            && starts.into_iter().all(|start| {
+                let places: Vec<usize> = (0..*size).map(|step| start + step * stride).collect();
+                holds_the_same(view, &places)
+            })
+    })?;
+    match wrong[..] {
+        [first, second] => Some(Cause::Exchanged { first, second }),
+        _ => view.varied(view.wrong_places()).then_some(Cause::Reordered { axis: axis.0 }),
+    }
+}
+
+/// Whether these places hold the values expected there, in whatever order.
+fn holds_the_same(view: &View, places: &[usize]) -> bool {
+    let mut got: Vec<f64> = places.iter().map(|&place| view.got[place]).collect();
+    let mut expected: Vec<usize> = places.to_vec();
+    got.sort_by(f64::total_cmp);
+    expected.sort_by(|&a, &b| view.expected[a].value.total_cmp(&view.expected[b].value));
+    let written = places.iter().all(|&place| view.written[place]);
+    written && got.iter().zip(expected).all(|(got, at)| is_within_bound(*got, &view.expected[at]))
+}
+
+/// Axes with their sizes and strides.
+pub(super) fn axes(view: &View) -> Vec<(usize, usize)> {
+    let mut stride = view.got.len();
+    let axis = |&size: &usize| {
+        stride /= size.max(1);
+        (size, stride.max(1))
+    };
+    view.shape.iter().map(axis).collect()
+}
