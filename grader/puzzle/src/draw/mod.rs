@@ -11,10 +11,9 @@ use crate::case::{Case, CaseArg, Role};
 use crate::oracle;
 use crate::rng::Stream;
 use crate::spec::{DRAWN, Data, DataKind, Draw, DrawnSizes, Spec, Test, kernel_sets};
-use crate::tensor::Tensor;
 use diagnostic::Failure;
-use indexmath::{Approx, Dims};
-use permitted::{Infinite, Permitted};
+use indexmath::Dims;
+use permitted::Permitted;
 use std::collections::{BTreeMap, BTreeSet};
 pub use values::Flavour;
 
@@ -35,9 +34,6 @@ const CORNERS: usize = 8;
 
 /// As many of these come with infinities as well.
 const INFINITE_CORNERS: usize = 4;
-
-/// Cases with infinities in which half of the sizes are the smallest.
-const INFINITE_LEAST: usize = 20;
 
 /// Small cases whose kernels run twice.
 const AFTER_OTHERS: usize = 2;
@@ -92,9 +88,6 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
             how.push((set % sets.len(), Flavour::AfterOthers));
         }
     }
-    // A sum of one term must be infinite; of longer ones a compensated sum makes NaN.
-    all.extend(drawer.least(INFINITE_LEAST).into_iter().map(Some));
-    how.resize(all.len(), (0, Flavour::Infinite));
     let at_blocks = drawer.at_blocks(AT_BLOCKS);
     // What a tile keeps of the one before shows where it is infinite, or not a number.
     for flavour in [Flavour::Integers, Flavour::Infinite] {
@@ -243,13 +236,12 @@ fn with_values(
     let open = |name: &str| given.as_ref().is_some_and(|given| !given.contains(name));
     let permitted = Permitted::of(spec, test);
     let mut data: BTreeMap<String, Data> = BTreeMap::new();
-    let (mut positive, mut adds_infinities) = (0, false);
+    let mut positive = 0;
     let inputs = test.inputs.iter().filter(|t| open(&t.name) && t.dtype.is_float());
     for (i, tensor) in inputs.enumerate() {
         let stream =
             |part: &str| Stream::new(seed, &test.name, &format!("{} {i}{part}", tensor.name));
         let allowed = permitted.for_input(spec, &tensor.name);
-        adds_infinities |= flavour == Flavour::Infinite && allowed.infinite == Infinite::Few;
         let mut made = values::make(flavour, tensor, stream(""), &allowed);
         // Not of all at first: a formula may square one and take the root of another, and the sign of the first counts.
         if allowed.under_root && stream(" sign").below(4) < quarters {
@@ -265,29 +257,7 @@ fn with_values(
     }
     let mut test = test.clone();
     test.data.extend(data);
-    let mut case = oracle::build_case(spec, &test, seed).ok()?;
-    if adds_infinities {
-        allow_not_a_number(spec, &permitted, &mut case);
-    }
-    Some(case)
-}
-
-/// Lets an infinite sum of two terms or more be NaN: a compensated one (Kahan, "Further Remarks on Reducing Truncation Errors",
-/// Communications of the ACM 8, 1965) subtracts it from itself. A sum of one term is that term, unless a kernel adds products of
-/// what lies outside with 0.
-fn allow_not_a_number(spec: &Spec, permitted: &Permitted, case: &mut Case) {
-    for tensor in &mut case.tensors {
-        let Some((Tensor { name, .. }, _)) = tensor.wanted() else { continue };
-        let certain = 1 + permitted.terms_beside_sums(spec, &name) as u64;
-        let (Role::Output(expected) | Role::InPlace { expected, .. }) = &mut tensor.role else {
-            continue;
-        };
-        let may_be_nan =
-            |approx: &&mut Approx| approx.value.is_infinite() && approx.terms > certain;
-        for approx in expected.iter_mut().filter(may_be_nan) {
-            approx.bound = f64::INFINITY;
-        }
-    }
+    oracle::build_case(spec, &test, seed).ok()
 }
 
 /// Lets the kernels of `case` run on the tensors of `before` first, whose results do not count.

@@ -109,18 +109,6 @@ impl Permitted {
         }
     }
 
-    /// How many terms of an element of `tensor` belong to no sum: 1 for `b[n] + sum[k] A[m,k] * B[k,n]`. None of them, if the
-    /// tensor is computed from sums of other statements.
-    pub fn terms_beside_sums(&self, spec: &Spec, tensor: &str) -> usize {
-        let steps = spec.tensors.formula.steps(tensor);
-        let earlier = |name: &String| name != tensor && steps.contains(name);
-        if self.statements.iter().any(|(name, text)| earlier(name) && text.contains("sum[")) {
-            return 0;
-        }
-        let text = self.statements.iter().find(|(name, _)| name == tensor);
-        text.map_or(0, |(_, text)| beside_sums(text))
-    }
-
     /// The largest number of products on the way from the input to an output; many for a division or a function. Beyond one,
     /// the order of the factors decides whether something overflows in between.
     fn products(&self, spec: &Spec, input: &str) -> usize {
@@ -162,13 +150,6 @@ const POLYNOMIAL: [&str; 6] = ["sum", "grad", "index", "div", "mod", "ceil_div"]
 
 /// Functions and reductions that choose, or multiply.
 const CHOICES: [&str; 7] = ["max", "min", "argmax", "argmin", "select", "abs", "prod"];
-
-/// How many of the terms that are added up are no sums.
-fn beside_sums(text: &str) -> usize {
-    let outside = outside_brackets(text);
-    let terms = outside.split(['+', '-']).filter(|term| !term.trim().is_empty());
-    terms.filter(|term| !term.contains("sum")).count()
-}
 
 /// The text after the first `=`.
 fn right_side(statement: &str) -> Option<String> {
@@ -335,8 +316,6 @@ mod tests {
         assert!(!is_sum_of_products("sum[k] (A[m,k] - mean[m]) * B[k,n]"));
         let text = "0.5 * x2 + max(1e-8, 3.25) * rsqrt(x + 0.00001) - 7e+3";
         assert_eq!(numbers(text).collect::<Vec<_>>(), [0.5, 1e-8, 3.25, 1e-5, 7e3]);
-        assert_eq!(beside_sums("b[n-1] + sum[k] grad(A)[m,k+1] * B[k,n]"), 1);
-        assert_eq!(beside_sums("sum[k] A[m,k] * B[k,n] - sum[k] A[m,k]"), 0);
         assert_eq!(calls("log(max(a, 1)) * grad(x)").collect::<Vec<_>>(), ["log", "max", "grad"]);
     }
 }

@@ -234,27 +234,6 @@ impl Drawer<'_> {
         None
     }
 
-    /// Sizes of which about half are the smallest ones: there are sums of a single term among them.
-    pub fn least(&mut self, count: usize) -> Vec<Dims> {
-        let drawn = self.drawn;
-        let mut found = Vec::new();
-        for _ in 0..TRIES {
-            let mut free = self.random(None, |values| values.next());
-            for range in &drawn.ranges {
-                if self.below(2) == 0 {
-                    free.insert(range.name.clone(), range.min);
-                }
-            }
-            if drawn.allows(self.spec, &free) && self.is_possible(&free, SMALL_STEPS) {
-                found.push(free);
-            }
-            if found.len() == count {
-                break;
-            }
-        }
-        found
-    }
-
     /// For each size one of each of the ranges between its small ones and its long one, if the cost allows: one that divides
     /// badly, with the others so small that most axes do. And for each block one in which its last warp is partly used.
     pub fn between(&mut self) -> Vec<Dims> {

@@ -242,9 +242,7 @@ pub(super) fn make(
             // Few, so that many of the results are finite.
             Infinite::Few => {
                 let mut values: Vec<f64> = (0..len).map(|_| s.integer(9)).collect();
-                // Densely in some small tensors, so that their corners have some.
-                let every = if len < 24 && s.below(4) > 0 { 3 } else { 24 };
-                for _ in 0..len.div_ceil(every) {
+                for _ in 0..len.div_ceil(24) {
                     values[s.below(len as u32) as usize] = infinity(s);
                 }
                 values
