@@ -152,7 +152,8 @@ impl SizedFormula {
         elements.first().copied().ok_or_else(|| Error::unplaced("no such element"))
     }
 
-    /// About how many iterations it takes to evaluate some elements of a tensor, beyond what it takes for any: `known` has the
+    /// About how many iterations it takes to evaluate some elements of a tensor, beyond what it takes for any; `u64::MAX` if they cannot be
+    /// evaluated, because they read the whole of a tensor that is too large. `known` has the
     /// intermediate tensors that are given.
     ///
     /// # Errors

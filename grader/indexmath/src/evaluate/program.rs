@@ -108,7 +108,8 @@ fn is_heavy(lowered: &LoweredProgram, known: &Values, statement: &LoweredStateme
     needed.any(|statement| check_iterations(lowered, statement).is_err())
 }
 
-/// About how many iterations [`compute_for`] and the elements themselves take, less those that they would take for any elements.
+/// About how many iterations [`compute_for`] and the elements themselves take, less those that they would take for any elements;
+/// `u64::MAX` where they read the whole of a tensor that is too large for that.
 pub(crate) fn steps_for(
     lowered: &LoweredProgram,
     known: &Values,
@@ -122,6 +123,7 @@ pub(crate) fn steps_for(
     let Needed { runs, .. } = needed(lowered, known, &[], &statement.reads);
     let demands = demands(lowered, &runs, statement, flats);
     let of = |statement: &LoweredStatement| match demands[statement.target] {
+        Demand::All if check_iterations(lowered, statement).is_err() => u64::MAX,
         Demand::Nothing | Demand::All => 0,
         Demand::Some(_, count) => steps(lowered, statement, count),
     };

@@ -100,4 +100,8 @@ fn elements_are_computed_where_a_tensor_on_the_way_is_too_large_as_a_whole() {
     }
     // Two rows of c, and three sums.
     assert_eq!(concrete.steps_of(&known, "d", &at).unwrap(), 2 * (1 << 20) + 3 * (1 << 10));
+    // More than an eighth of its rows is computed as a whole, or not at all.
+    let at: Vec<Vec<i64>> = (0..200).map(|i| vec![5 * i, 7]).collect();
+    assert_eq!(concrete.steps_of(&known, "d", &at).unwrap(), u64::MAX);
+    assert!(concrete.elements(&known, "d", &at).is_err());
 }
