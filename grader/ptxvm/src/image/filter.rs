@@ -123,27 +123,27 @@ mod tests {
 
     #[test]
     fn quads_are_added_with_a_last_place_that_moves_by_four_bits() {
-        let quads = |parts: &[(f32, u32)]| {
-            let halves = parts.split_at(parts.len() / 2);
-            let tap = |&(_, weight): &(f32, u32), quad| Tap { level: 0, texel: None, weight, quad };
-            let first = halves.0.iter().map(|part| tap(part, 0));
-            let taps: Vec<Tap> = first.chain(halves.1.iter().map(|part| tap(part, 1))).collect();
-            let texels: Vec<TexelBits> =
-                parts.iter().map(|(value, _)| [value.to_bits(), 0, 0, 0]).collect();
-            filtered(Format::new(ChannelKind::Float, 32, 1).unwrap(), &taps, &texels, 0)
-        };
-        // The second quad is rounded down to a multiple of 2^-30.
+        // Bits and weights; half of them belong to each quad. The second one is rounded down to a multiple of 2^-30.
         let parts = [
-            (-0.012_801_06, 201),
-            (1.687_891_5, 40),
-            (-0.294_754_6, 12),
-            (-0.065_675_43, 2),
-            (-61.162_61, 1),
-            (-15.871_858, 0),
-            (-0.967_804_7, 0),
-            (0.075_038_5, 0),
+            (0xBC51_BB89, 201),
+            (0x3FD8_0CD4, 40),
+            (0xBE96_EA12, 12),
+            (0xBD86_80D7, 2),
+            (0xC274_A683, 1),
+            (0xC17D_F321, 0),
+            (0xBF77_C20C, 0),
+            (0x3D99_ADC9, 0),
         ];
-        assert_eq!(quads(&parts), 0x39E4_9F20);
+        let tap = |(i, &(_, weight)): (usize, &(u32, u32))| Tap {
+            level: 0,
+            texel: None,
+            weight,
+            quad: i as u32 / 4,
+        };
+        let taps: Vec<Tap> = parts.iter().enumerate().map(tap).collect();
+        let texels: Vec<TexelBits> = parts.iter().map(|&(bits, _)| [bits, 0, 0, 0]).collect();
+        let float = Format::new(ChannelKind::Float, 32, 1).unwrap();
+        assert_eq!(filtered(float, &taps, &texels, 0), 0x39E4_9F20);
     }
 
     #[test]

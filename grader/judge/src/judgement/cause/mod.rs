@@ -62,7 +62,8 @@ fn unchanged(view: &View) -> Option<Cause> {
 fn unchanged_where_wrong(view: &View) -> Option<Cause> {
     let start = view.start?;
     let all = view.wrong_places().all(|i| is_unchanged(view, start, i));
-    all.then(|| Cause::UnchangedWhereWrong { ranges: places::part_wrong(view).unwrap_or_default() })
+    let part = || places::part_wrong(view).or_else(|| places::around_wrong(view));
+    all.then(|| Cause::UnchangedWhereWrong { ranges: part().unwrap_or_default() })
 }
 
 fn is_unchanged(view: &View, start: &[f64], i: usize) -> bool {

@@ -203,8 +203,14 @@ fn named(view: &View, ranges: &[(usize, usize)]) -> Vec<Option<(usize, usize)>> 
     ranges.iter().zip(view.shape).map(whole).collect()
 }
 
-/// The box around all errors, where it is at most half of the tensor.
+/// All errors lie in a part of the tensor.
 pub(super) fn region(view: &View) -> Option<Cause> {
+    let ranges = around_wrong(view)?;
+    Some(Cause::Region { ranges, value: same_where_wrong(view) })
+}
+
+/// The box around all errors, where it is at most half of the tensor.
+pub(super) fn around_wrong(view: &View) -> Option<Vec<Option<(usize, usize)>>> {
     if view.wrong_count() < 2 {
         return None;
     }
@@ -213,7 +219,7 @@ pub(super) fn region(view: &View) -> Option<Cause> {
     if 2 * volume > view.wrong.len() || view.wrong.len() - volume < MIN_OUTSIDE {
         return None;
     }
-    Some(Cause::Region { ranges: named(view, &ranges), value: same_where_wrong(view) })
+    Some(named(view, &ranges))
 }
 
 /// All errors near the edges of the slices, the inside correct.
