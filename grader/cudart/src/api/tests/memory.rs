@@ -180,6 +180,7 @@ fn fills_and_rows() {
         assert_eq!(cudaMemset2D(x, 16, 0, 17, 0), SUCCESS);
         assert_eq!(cudaMemset2D(x, 16, 0, 0, usize::MAX), SUCCESS);
         assert_eq!(cudaMemset2DAsync(x, 16, 0, 0, usize::MAX, 0), SUCCESS);
+        assert_eq!(cudaMemset2DAsync(x, usize::MAX, 2, usize::MAX, 1, 0), INVALID_VALUE);
         assert_eq!(cudaMemset2DAsync(x, 16, 2, 1, usize::MAX, 0), INVALID_VALUE);
         assert_eq!(rows(8, 16, 8, 5, DEVICE_TO_HOST), INVALID_VALUE);
         assert_eq!(rows(8, 16, 8, 4, HOST_TO_DEVICE), INVALID_VALUE);

@@ -163,7 +163,8 @@ impl Client {
 
     /// Whether a program may use a range only once it has waited for the device.
     fn waits_for_device(&self, range: AccessedRange) -> bool {
-        let holds = |(start, bytes): (u64, u64)| range.address + range.bytes <= start + bytes;
+        let end = range.address.checked_add(range.bytes);
+        let holds = |(start, bytes): (u64, u64)| end.is_some_and(|end| end <= start + bytes);
         match self.managed.holding(range.address) {
             Some((start, pages)) => pages.kind == PagesKind::Pinned && holds((start, pages.bytes)),
             None => self.allocation(range.address).is_some_and(holds),
