@@ -321,10 +321,13 @@ impl Device for TestDevice<'_> {
             self.flooded = Some((cudart::source_name(&launch.kernel), threads));
             return Err(CudaError::INVALID_CONFIGURATION);
         }
-        let Launch { kernel, grid, block, .. } = &launch;
-        let shape = LaunchShape { kernel: cudart::source_name(kernel), grid: *grid, block: *block };
-        if self.launched.len() < SHAPES && !self.launched.contains(&shape) {
-            self.launched.push(shape);
+        if self.launched.len() < SHAPES {
+            let Launch { kernel, grid, block, .. } = &launch;
+            let kernel = cudart::source_name(kernel);
+            let shape = LaunchShape { kernel, grid: *grid, block: *block };
+            if !self.launched.contains(&shape) {
+                self.launched.push(shape);
+            }
         }
         let launched = self.work(|device| device.launch(launch))?;
         self.clock.lock().clock = launched.clock;

@@ -15,7 +15,7 @@ use crate::memory::buffer::Buffer;
 /// When the other host threads start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ForkPoint {
-    /// Before the first block, of which nothing is known yet.
+    /// Before the first block.
     AtOnce,
     /// When some blocks have shown how much there is to do.
     Later,
@@ -33,7 +33,7 @@ pub(super) enum ParallelFailure {
 /// Lane instructions from which on it is worth starting the other host threads: about a tenth of a millisecond, several times as
 /// much for matrix products and shared memory.
 const FROM: u64 = 1 << 17;
-/// The same before anything is known: instructions of all threads, each counted once for a thread.
+/// The same before any launch of the kernel: instructions of all threads, each counted once for a thread.
 const AT_ONCE_FROM: u64 = 1 << 22;
 
 /// Lane instructions of the blocks to come, if they are like those so far.
@@ -52,8 +52,11 @@ impl Run<'_, '_> {
         let program = self.grid.env.program;
         let threads = blocks.saturating_mul(self.grid.start.threads.into());
         let instructions = threads.saturating_mul(program.code.len() as u64);
+        let last = program.block_length.load(Relaxed);
+        // Blocks as long as these would be stopped, and the launch begun again.
+        let as_before = last < self.long_quota().block && last.saturating_mul(blocks) > FROM;
         // A block that may wait for another must not be alone on its thread.
-        (!program.polls && instructions > AT_ONCE_FROM).then_some(ForkPoint::AtOnce)
+        (!program.polls && (instructions > AT_ONCE_FROM || as_before)).then_some(ForkPoint::AtOnce)
     }
 
     /// Runs the blocks from `first` on in several host threads, which take the next ones in turn. If that fails, memory is as it

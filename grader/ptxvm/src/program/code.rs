@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::atomic::AtomicU64;
 
 use crate::isa::ir::{Instr, Op, Uniform};
 use crate::isa::names::{Marks, Pc, Reg32, Reg64, Strength};
@@ -75,6 +76,9 @@ pub(crate) struct Program {
     /// Whether it reads memory that other blocks change, so that it may wait for them.
     pub polls: bool,
     pub cluster: ClusterUse,
+    /// Lane instructions of a block in the last launch, on the average; 0 before, and where the order of blocks mattered. It decides when host
+    /// threads begin, and never what they find.
+    pub block_length: AtomicU64,
     /// Names, where the program was compiled for a debugger.
     pub symbols: Option<Box<Symbols>>,
 }
