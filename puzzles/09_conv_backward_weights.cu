@@ -23,7 +23,7 @@ __global__ void conv2d_backward_weights(const float* grad_output, const float* i
     // TODO 2: turn the number into the coordinates k, c, fh and fw of a weight.
 
     // TODO 3: sum over every sample and every output position what this weight was
-    //         multiplied with, times the gradient that arrives there.
+    //         multiplied by, times the gradient that arrives there.
 
     // TODO 4: store the sum.
 }

@@ -1,9 +1,9 @@
 // Puzzle 13: LeNet's backward pass, from the labels to the gradient of every parameter
 //
 // The activations of the forward pass (puzzle 12) are given. Go through the layers from
-// the last to the first. Each one gets grad_output, the gradient of what it gave, and
-// computes the gradients of its parameters and grad_input, the gradient of what it got:
-// the grad_output of the layer before it.
+// the last to the first. Each one gets grad_output, the gradient of its output, and
+// computes the gradients of its parameters and grad_input, the gradient of its input: the
+// grad_output of the layer before it.
 //
 // The kernels are those of the puzzles before:
 //   softmax_ce_backward (05): from probs and labels to the gradient of the logits
@@ -33,6 +33,6 @@ void lenet_backward(const float* d_input, const float* d_labels, LeNetParams& pa
     // TODO 4: the second pooling, its ReLU, and conv2: grads.conv2_w, grads.conv2_b and
     //         grad_act.pool1.
 
-    // TODO 5: the first pooling, its ReLU, and conv1. Nobody needs the gradient of the
-    //         image.
+    // TODO 5: the first pooling, its ReLU, and conv1. The gradient of the image is not
+    //         needed.
 }

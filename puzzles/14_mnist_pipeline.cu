@@ -7,10 +7,10 @@
 //   labels   0x801, number of labels,          then one byte for each label, 0 to 9
 //
 // A loader returns false, and leaves the set as it was, if the file
-//   - is missing, or too short for its header, or for as many images as that promises
+//   - is missing, or too short for its header, or for as many images as the header claims
 //   - starts with another number, or has images that are not 28 x 28
-//   - (labels) has not as many labels as the set has images, or a label above 9
-// Bytes after the last image or label do not matter. No images at all are all right.
+//   - (labels) does not have as many labels as the set has images, or has a label above 9
+// Bytes after the last image or label do not matter. A file without images is valid.
 //
 // MnistSet, MnistBatch and next_random are in kernels/include/mnist.h.
 
@@ -31,7 +31,7 @@ bool load_mnist_images(const char* path, MnistSet& set)
 
 bool load_mnist_labels(const char* path, MnistSet& set)
 {
-    // TODO 3: the same for set.labels. set.count is there already.
+    // TODO 3: the same for set.labels. set.count is already set.
     return false;
 }
 
@@ -45,6 +45,6 @@ void shuffle_data(MnistSet& set, uint32_t seed)
 std::vector<MnistBatch> create_batches(const MnistSet& set, int batch_size)
 {
     // TODO 5: pointers to the first image and label of each batch, and its count. The
-    //         last batch has what is left. batch_size is 1 or more.
+    //         last batch holds the rest. batch_size is 1 or more.
     return {};
 }
