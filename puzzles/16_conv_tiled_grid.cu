@@ -9,7 +9,7 @@
 //
 // An output map is cut into tiles of 16x16, W_grid of them side by side. The grader launches
 // blocks of 16x16 threads: blockIdx.x is the filter (gridDim.x is M), blockIdx.y the number of
-// the tile, row by row, and blockIdx.z the image. Tiles at the edge hang over.
+// the tile, row by row, and blockIdx.z the image. Tiles at the edge extend past the map.
 
 #define TILE 16
 

@@ -12,7 +12,7 @@ __global__ void conv_layer_forward(int C, int H, int W, int K, int H_out, int W_
     int h = blockIdx.y / W_grid * TILE + threadIdx.y; // which row of tiles, which row in it
     int w = blockIdx.y % W_grid * TILE + threadIdx.x;
     int n = blockIdx.z;
-    if (h >= H_out || w >= W_out) return; // the last tiles hang over the edge
+    if (h >= H_out || w >= W_out) return; // the last tiles extend past the edge
     // ANCHOR_END: place
 
     // ANCHOR: sum
