@@ -23,7 +23,7 @@ __device__ void input_tile(half* s, const half* grad_output, const half* weights
         int steps = min(KT, K - k0); // the last step may be shorter
 
         // ANCHOR: load
-        // Neighbouring threads bring neighbouring channels c.
+        // Neighbouring threads load neighbouring channels c.
         for (int i = tid; i < steps * 9 * CT; i += threads) {
             int row = i / CT; // k and the place in the filter
             int col = i % CT;

@@ -32,7 +32,7 @@ __global__ void conv_bwd_bias_f16(const half* grad_output, float* grad_bias, int
     if (lane == 0) sums[warp] = sum;
     __syncthreads();
     if (warp == 0) {
-        // All 32 lanes come here: those without a warp's sum bring a 0.
+        // All 32 lanes come here: those without a warp's sum add a 0.
         float part = lane < blockDim.x / 32 ? sums[lane] : 0.0f;
         part = warp_sum(part);
         if (lane == 0) grad_bias[k] = part;

@@ -43,7 +43,7 @@ __global__ void wmma_gemm(const T* A, const T* B, float* C, int M, int N, int K)
         }
         // ANCHOR_END: load
         // ANCHOR: multiply
-        __syncthreads(); // all have brought their elements
+        __syncthreads(); // all have loaded their elements
         wmma::load_matrix_sync(tile_a, &a[y][0], 16);
         wmma::load_matrix_sync(tile_b, &b[0][x], 32);
         wmma::mma_sync(sums, tile_a, tile_b, sums);

@@ -54,7 +54,7 @@ __global__ void conv2d_wmma(const half* X, const half* filters, const float* bia
                              : __float2half(0.0f);
         }
         // ANCHOR_END: gather
-        __syncthreads(); // all have brought their elements
+        __syncthreads(); // all have loaded their elements
         wmma::load_matrix_sync(tile_a, &a[warp / 2 * 16][0], 16);
         wmma::load_matrix_sync(tile_b, &b[0][warp % 2 * 16], 32);
         wmma::mma_sync(sums, tile_a, tile_b, sums);

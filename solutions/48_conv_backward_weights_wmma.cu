@@ -18,7 +18,7 @@ __global__ void conv_bwd_weight_wmma(const half* grad_output, const half* input,
     int warp = threadIdx.x / 32;
     int lane = threadIdx.x % 32;
 
-    // The filter whose gradients this thread brings, and the place for which it gathers pixels.
+    // The filter whose gradients this thread loads, and the place for which it gathers pixels.
     int k = blockIdx.y * 32 + lane;
     int place = blockIdx.x * 32 + lane;
     int c = place % C;
@@ -50,7 +50,7 @@ __global__ void conv_bwd_weight_wmma(const half* grad_output, const half* input,
         }
         // ANCHOR_END: steps
         // ANCHOR: multiply
-        __syncthreads(); // all have brought their elements
+        __syncthreads(); // all have loaded their elements
         wmma::load_matrix_sync(tile_a, &a[0][warp / 2 * 16], 32);
         wmma::load_matrix_sync(tile_b, &b[0][warp % 2 * 16], 32);
         wmma::mma_sync(tile_sums, tile_a, tile_b, tile_sums);
