@@ -4,7 +4,7 @@
 //! the whole group is killed at a time-out, after the child's end (what it left behind), and when the grader itself
 //! is interrupted. The terminal sends Ctrl-C to the grader's group only, so a thread here passes it on.
 
-mod orphans;
+pub(crate) mod orphans;
 
 use crate::confinement::{self, Confinement};
 use rustix::io::Errno;

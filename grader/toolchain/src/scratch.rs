@@ -1,10 +1,10 @@
 //! Folders for temporary files, removed with their value, also when a signal ends the grader, and at the latest when another
-//! grader starts.
+//! grader starts: if not even the shell outlived this one that removes the folders of a grader that was killed.
 //!
 //! Whoever made a folder holds its lock (flock(2)), which the system releases however a process ends. So a folder without an
 //! owner is one that nobody uses: a grader that was killed left it.
 
-use super::process::before_interrupt;
+use super::process::{before_interrupt, orphans};
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, chmodat, flock, open, openat, statat,
 };
@@ -64,6 +64,7 @@ impl Scratch {
         });
         let folder = tempfile::Builder::new().prefix(&format!("{PREFIX}{purpose}-")).tempdir()?;
         folders().push(folder.path().to_owned());
+        orphans::made(folder.path());
         // Where the system has no locks, the folder only stays behind when it should not.
         let lock = lock(folder.path()).ok();
         Ok(Self { folder, _lock: lock })
@@ -78,6 +79,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         remove(self.folder.path());
+        orphans::removed(self.folder.path());
         folders().retain(|folder| folder != self.folder.path());
     }
 }

@@ -1,13 +1,15 @@
 //! The process in which a program runs.
 #![allow(unsafe_code)]
 
+mod stack_end;
+
 use crate::host::close_all_but;
 use crate::sandbox::{self, Bounds};
 use std::ffi::{CString, OsString, c_char, c_int};
 use std::fs::{File, Permissions};
 use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,7 +21,7 @@ const NOT_LOADED: u8 = 3;
 pub const SCRATCH: &str = "scratch";
 
 /// What a confined program may use.
-const BOUNDS: Bounds =
+pub const BOUNDS: Bounds =
     Bounds { cpu_seconds: 60, memory: 4 << 30, file_size: 256 << 20, open_files: 64 };
 
 /// The number by which the child knows a descriptor.
@@ -57,7 +59,10 @@ pub fn main() -> ExitCode {
         };
     }
     cudart::client::connect(device.into(), &[]);
-    let status = match run(&library, args.collect()) {
+    let args: Vec<OsString> = args.collect();
+    let mut ran = Err(String::new());
+    stack_end::call(&mut || ran = run(&library, &args));
+    let status = match ran {
         Ok(status) => status,
         Err(words) => {
             writeln!(std::io::stderr(), "error: the program cannot be loaded: {words}").ok();
@@ -82,10 +87,10 @@ fn shut_in(library: &Path, scratch: &Path, device: &OwnedFd) -> std::io::Result<
     Ok(PathBuf::from(format!("/proc/self/fd/{}", file.into_raw_fd())))
 }
 
-fn run(library: &Path, args: Vec<OsString>) -> Result<c_int, String> {
+fn run(library: &Path, args: &[OsString]) -> Result<c_int, String> {
     use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW, Symbol};
     let texts: Result<Vec<CString>, _> =
-        args.into_iter().map(|arg| CString::new(arg.into_vec())).collect();
+        args.iter().map(|arg| CString::new(arg.as_bytes())).collect();
     let texts = texts.map_err(|e| e.to_string())?;
     let mut pointers: Vec<*mut c_char> =
         texts.into_iter().map(CString::into_raw).chain([std::ptr::null_mut()]).collect();

@@ -8,7 +8,7 @@ mod named;
 
 pub use child::main as child_main;
 
-use crate::finding::{Check, Finding, Problem};
+use crate::finding::{Check, Finding, HostFault, Problem};
 use crate::host::DISK;
 use cudart::order::has_streams;
 use cudart::server::serve;
@@ -244,16 +244,32 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
     for line in findings.iter_mut().filter_map(|finding| finding.line.as_mut()) {
         line.file = library.names.restore(&line.file).display().to_string().into();
     }
-    let findings = merged(findings);
+    let mut findings = merged(findings);
     // After a fault every call fails, also those that free memory.
     let faulted = findings.iter().any(|finding| match &finding.problem {
         Problem::Check(kind) => kind.fault().is_some(),
         _ => false,
     });
     let leaked = if faulted { (0, 0) } else { device.memory().in_use() };
+    let fault = ending(status, confined);
+    findings.extend(fault.map(|fault| Finding::of_kernel(Problem::Host(fault), "")));
     let launches = device.launches();
     let refused = device.refused_kernels().iter().map(|kernel| source_name(kernel)).collect();
     Ok(Ran { status, findings, leaked, launches, refused, profiles: profiles(&device) })
+}
+
+/// What is wrong with a program that a signal ended, unless that is a signal with which people and pipes end programs.
+fn ending(status: ExitStatus, confined: bool) -> Option<HostFault> {
+    let signal = status.signal()?;
+    let is = |one: &Signal| one.as_raw() == signal;
+    match signal {
+        _ if [Signal::INT, Signal::TERM, Signal::HUP, Signal::PIPE].iter().any(is) => None,
+        _ if confined && is(&Signal::SYS) => Some(HostFault::Forbidden),
+        _ if confined && is(&Signal::XCPU) => {
+            Some(HostFault::TooLong { seconds: child::BOUNDS.cpu_seconds })
+        }
+        _ => Some(HostFault::Crash { signal }),
+    }
 }
 
 /// Findings of several launches that are the same mistake in the same line become one.

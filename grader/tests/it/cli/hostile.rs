@@ -47,7 +47,7 @@ fn the_compiler_reads_no_other_files() {
 
 /// The compiler here starts a program that is in no hurry, as a real one does with a source that takes minutes.
 #[test]
-fn a_grader_that_is_killed_leaves_no_compiler() {
+fn a_grader_that_is_killed_leaves_no_compiler_and_no_folder() {
     let dir = tempfile::tempdir().unwrap();
     let (nvcc, numbers) = (dir.path().join("nvcc"), dir.path().join("numbers"));
     let script = format!(
@@ -59,7 +59,10 @@ fn a_grader_that_is_killed_leaves_no_compiler() {
     fs::set_permissions(&nvcc, fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(dir.path().join("k.cu"), "int main() {}\n").unwrap();
     let mut grader = command(&["run", "--backend=vm", "k.cu", "--nvcc", nvcc.to_str().unwrap()]);
-    let grader = grader.current_dir(dir.path()).env("GRADER_CACHE", dir.path().join("cache"));
+    let temporary = dir.path().join("temporary folder");
+    fs::create_dir(&temporary).unwrap();
+    grader.current_dir(dir.path()).env("GRADER_CACHE", dir.path().join("cache"));
+    let grader = grader.env("TMPDIR", &temporary);
     let mut grader = grader.stderr(std::process::Stdio::null()).spawn().unwrap();
     let end = Instant::now() + Duration::from_secs(60);
     while !numbers.exists() {
@@ -72,9 +75,11 @@ fn a_grader_that_is_killed_leaves_no_compiler() {
         stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
     };
     assert_eq!(numbers.split_whitespace().filter(|number| runs(number)).count(), 2);
+    let folders = || fs::read_dir(&temporary).unwrap().count();
+    assert!(folders() > 0);
     grader.kill().unwrap();
     grader.wait().unwrap();
-    while numbers.split_whitespace().any(runs) {
+    while numbers.split_whitespace().any(runs) || folders() > 0 {
         assert!(Instant::now() < end, "{numbers}");
         sleep(Duration::from_millis(10));
     }
@@ -157,6 +162,34 @@ fn a_confined_program_is_as_shut_in_as_host_code() {
     let out = run(&["shut"]);
     assert_eq!((out.code, out.stdout.as_str()), (5, "from a kernel\nshut\n"), "{}", out.stderr);
     assert_eq!(run(&["shut", "twice"]).code, 128 + 31);
+}
+
+#[test]
+fn a_program_ends_as_it_does_without_the_grader() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("program.cu");
+    fs::write(&file, "#include <cstdlib>\n#include <stdexcept>\n\
+        struct Early { Early() { if (getenv(\"EARLY\")) throw std::runtime_error(\"oops\"); } } early;\n\
+        int main(int argc, char**) {\n\
+        if (argc == 1) throw std::runtime_error(\"oops\");\n\
+        if (argc == 2) { std::set_terminate([] { exit(9); }); throw 7; }\n\
+        return *(volatile int*)nullptr; }\n").unwrap();
+    let run = |args: &[&str], early: bool| {
+        let mut run =
+            command(&[&["run", "--backend=vm", file.to_str().unwrap(), "--"], args].concat());
+        output(if early { run.env("EARLY", "1") } else { &mut run })
+    };
+    for early in [false, true] {
+        let out = run(&[], early);
+        assert_eq!(out.code, 128 + 6, "{}", out.stderr);
+        for words in ["'std::runtime_error'", "what():  oops", "SIGABRT"] {
+            assert!(out.stderr.contains(words), "{}", out.stderr);
+        }
+        assert!(!out.stderr.contains("Rust"), "{}", out.stderr);
+    }
+    assert_eq!(run(&["handled"], false).code, 9);
+    let out = run(&["not", "even", "one"], false);
+    assert!(out.code == 128 + 11 && out.stderr.contains("SIGSEGV"), "{}", out.stderr);
 }
 
 #[test]
