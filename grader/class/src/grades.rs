@@ -150,7 +150,8 @@ fn lateness(settings: &Settings, at: i64) -> (i64, f64) {
     let Some(deadline) = settings.deadline.filter(|deadline| at > *deadline) else {
         return (0, 1.0);
     };
-    let days = (at - deadline + DAY - 1) / DAY;
+    // Files may have any time, and so may the deadline.
+    let days = at.saturating_sub(deadline).saturating_add(DAY - 1) / DAY;
     match settings.late {
         Some(late) if days <= i64::from(late.days) => {
             (days, rounded((1.0 - late.per_day * days as f64).max(0.0)))
@@ -233,6 +234,9 @@ pub(crate) mod tests {
         assert_eq!(of(3 * DAY, with), 5.6);
         assert_eq!(of(3 * DAY + 1, with), 0.0);
         assert_eq!(of(DAY + 1, ""), 0.0);
+        let mut ancient = settings(with);
+        ancient.deadline = Some(-DAY);
+        assert_eq!(one(&ancient, &student(&[(i64::MAX, "all")]), &get).points(), 0.0);
     }
 
     #[test]

@@ -25,8 +25,12 @@ pub fn cores() -> usize {
 }
 
 /// The tasks without a result. Those whose worker broke down, or took too long, count as without if they are to be graded again.
-pub fn pending<'a>(plan: &'a Plan, store: &Store, again: bool) -> Vec<&'a Task> {
-    let is_pending = |task: &&Task| {
+///
+/// # Errors
+/// A result that is damaged, or is to be replaced, cannot be removed.
+pub fn pending<'a>(plan: &'a Plan, store: &Store, again: bool) -> Result<Vec<&'a Task>, Failure> {
+    let mut pending = Vec::new();
+    for task in &plan.tasks {
         let ending = store.get(&task.key).map(|graded| graded.ending);
         let left = match ending {
             None => true,
@@ -34,12 +38,18 @@ pub fn pending<'a>(plan: &'a Plan, store: &Store, again: bool) -> Vec<&'a Task> 
             Some(_) => false,
         };
         if left && store.has(&task.key) {
-            // If it cannot be removed, the task stays as it is.
-            store.forget(&task.key).ok();
+            store.forget(&task.key).map_err(|e| {
+                let title = format!("cannot remove the result {}: {e}", task.key);
+                let help =
+                    "it is damaged, or to be graded again: make its folder and itself writable";
+                Failure::new(FailureKind::Environment, title, help)
+            })?;
         }
-        left
-    };
-    plan.tasks.iter().filter(is_pending).collect()
+        if left {
+            pending.push(task);
+        }
+    }
+    Ok(pending)
 }
 
 /// Grades the tasks, `jobs` at a time, and keeps each result when it is there. Waits for those that other graders have.

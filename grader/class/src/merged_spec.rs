@@ -52,7 +52,13 @@ pub fn merge(
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(unwritable)?;
     std::io::Write::write_all(&mut file, text.as_bytes()).map_err(unwritable)?;
     file.persist(&path).map_err(|e| unwritable(e.error))?;
-    let spec = oracle::load(&path, &path)?;
+    let spec = oracle::load(&path, &path).map_err(|mut failure| {
+        if let Some(first) = failure.diagnostics.first_mut().filter(|_| !hidden.is_empty()) {
+            let help = "here the hidden tests of class.toml stand behind the puzzle's own";
+            first.help.push(help.to_owned());
+        }
+        failure
+    })?;
     let known = |name: &String| name == DRAWN || spec.tests.iter().any(|test| test.name == *name);
     if let Some(unknown) = of.tests.keys().find(|name| !known(name)) {
         let title = format!("puzzle {} has no test `{unknown}`", of.number);

@@ -171,17 +171,19 @@ impl Class<'_> {
     fn copy(&self, key: &str, stem: &str, files: &Files) -> Result<PathBuf, Failure> {
         let folder = self.out.join("sources").join(key);
         let source = folder.join(format!("{stem}.cu"));
-        let write = || -> io::Result<()> {
+        // What is there is the same, since the folder is named by its contents, unless it was changed or its machine lost power.
+        let write = |path: &Path, bytes: &[u8]| {
+            let is_there = path.is_file() && fs::read(path).is_ok_and(|there| there == bytes);
+            if is_there { Ok(()) } else { write_whole(path, bytes) }
+        };
+        let write_all = || -> io::Result<()> {
             fs::create_dir_all(&folder)?;
             for (name, bytes) in &files.headers {
-                write_whole(&folder.join(name), bytes)?;
+                write(&folder.join(name), bytes)?;
             }
-            write_whole(&source, &files.source)
+            write(&source, &files.source)
         };
-        // What is there is the same: the folder is named by its contents.
-        if !source.is_file() {
-            write().map_err(|e| unwritable(&folder, &e))?;
-        }
+        write_all().map_err(|e| unwritable(&folder, &e))?;
         Ok(source)
     }
 }

@@ -4,7 +4,7 @@ use crate::civil;
 use diagnostic::{Diagnostic, Failure, FailureKind, Mark, Severity, Source};
 use puzzle::{spec, workbook};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
@@ -12,6 +12,9 @@ use toml::value::Datetime;
 
 /// A secret of fewer characters could be guessed.
 const SHORTEST_SECRET: usize = 16;
+
+/// The largest of each limit: eleven days, a terabyte of memory, a gigabyte of files.
+const MOST: u64 = 1_000_000;
 
 /// The settings of a class.
 #[derive(Clone, Debug)]
@@ -154,10 +157,8 @@ struct Raw {
     backend: Backend,
     deadline: Option<Spanned<Datetime>>,
     late: Option<Spanned<Late>>,
-    #[serde(default)]
-    tries: Tries,
-    #[serde(default)]
-    limits: Limits,
+    tries: Option<Spanned<Tries>>,
+    limits: Option<Spanned<Limits>>,
     #[serde(default)]
     slurm: Slurm,
     #[serde(default)]
@@ -254,15 +255,24 @@ fn checked(raw: Raw, path: &Path) -> Result<Settings, Mistake> {
             return Err(mistake(late.span(), "nothing is late without a deadline", help));
         }
     }
-    if raw.tries.count == 0 || raw.limits.seconds == 0 {
-        return Err(mistake(0..0, "no try, or no time, is left to grade", "use 1 or more"));
+    if let Some(tries) = raw.tries.as_ref().filter(|tries| tries.get_ref().count == 0) {
+        return Err(mistake(tries.span(), "no try is left to grade", "use 1 or more"));
+    }
+    if let Some(limits) = &raw.limits {
+        let Limits { seconds, memory_mb, file_kb } = *limits.get_ref();
+        let all = [("seconds", seconds), ("memory_mb", memory_mb), ("file_kb", file_kb)];
+        if let Some((key, _)) = all.iter().find(|(_, value)| !(1..=MOST).contains(value)) {
+            let title = format!("the limit {key} is out of range");
+            return Err(mistake(limits.span(), &title, &format!("limits are 1 to {MOST}")));
+        }
     }
     let folder = path.parent().unwrap_or(Path::new(""));
+    let mut numbers = BTreeSet::new();
     let mut puzzles: Vec<PuzzleSettings> = Vec::new();
     for table in raw.puzzle {
         let place = table.span();
         let puzzle = puzzle(table.into_inner(), place, folder)?;
-        if puzzles.iter().any(|other| other.number == puzzle.number) {
+        if !numbers.insert(puzzle.number) {
             let title = format!("puzzle {} is listed twice", puzzle.number);
             return Err(mistake(puzzle.place, &title, "remove one of the two"));
         }
@@ -279,8 +289,8 @@ fn checked(raw: Raw, path: &Path) -> Result<Settings, Mistake> {
         backend: raw.backend,
         deadline,
         late: raw.late.map(Spanned::into_inner),
-        tries: raw.tries,
-        limits: raw.limits,
+        tries: raw.tries.map(Spanned::into_inner).unwrap_or_default(),
+        limits: raw.limits.map(Spanned::into_inner).unwrap_or_default(),
         slurm: raw.slurm,
         chapters: raw.chapters,
         leaderboard: raw.leaderboard,
@@ -292,7 +302,7 @@ fn puzzle(raw: RawPuzzle, place: Range<usize>, folder: &Path) -> Result<PuzzleSe
     let given = raw.points.iter().chain(raw.tests.values());
     for points in given {
         if !(0.0..=1e6).contains(points.get_ref()) {
-            let help = "points are 0 or more".into();
+            let help = "points are 0 to 1000000".into();
             return Err(Mistake(points.span(), "these points are out of range".into(), help));
         }
     }

@@ -60,7 +60,7 @@ pub fn run(
         }
         progress.position(count(plan));
     }
-    match local::pending(plan, store, false).len() {
+    match local::pending(plan, store, false)?.len() {
         0 => Ok(()),
         left => {
             let title = format!("Slurm's jobs left {left} tasks without a result");

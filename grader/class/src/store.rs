@@ -19,7 +19,7 @@ pub struct Store {
     log: PathBuf,
 }
 
-/// The right to grade a task, while it exists.
+/// The right to do what one grader alone may do at a time, while it exists.
 #[derive(Debug)]
 pub struct Claim {
     _lock: File,
@@ -51,6 +51,10 @@ impl Store {
 
     /// The result of a task, if there is one. A file that is damaged is none.
     pub fn get(&self, key: &str) -> Option<Graded> {
+        // A pipe would be waited for.
+        if !self.has(key) {
+            return None;
+        }
         let graded: Graded = serde_json::from_slice(&fs::read(self.path(key)).ok()?).ok()?;
         (graded.key == key).then_some(graded)
     }
@@ -99,6 +103,16 @@ impl Store {
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(e)) => Err(e),
         }
+    }
+
+    /// Waits until no other grader writes the pages and tables of the class, and keeps others from it.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn turn_to_write(&self) -> io::Result<Claim> {
+        let lock = File::options().create(true).append(true).open(self.locks.join("pages"))?;
+        lock.lock()?;
+        Ok(Claim { _lock: lock })
     }
 
     fn path(&self, key: &str) -> PathBuf {
@@ -164,6 +178,9 @@ mod tests {
         assert!(store.claim("ab").unwrap().is_none(), "it is done");
         fs::write(store.path("cd"), "{ half").unwrap();
         assert_eq!(store.get("cd"), None);
+        let (mode, kind) = (rustix::fs::Mode::RWXU, rustix::fs::FileType::Fifo);
+        rustix::fs::mknodat(rustix::fs::CWD, store.path("ef"), kind, mode, 0).unwrap();
+        assert_eq!(store.get("ef"), None, "a pipe is not waited for");
         store.forget("ab").unwrap();
         assert!(store.claim("ab").unwrap().is_some());
     }

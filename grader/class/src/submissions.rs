@@ -4,7 +4,7 @@
 use crate::civil;
 use diagnostic::{Failure, FailureKind};
 use rustix::fs::OFlags;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{self, DirEntry, File, OpenOptions};
@@ -12,13 +12,18 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// How deep in a student's folder files are looked for: `puzzles/` of a workbook in a folder of a repository.
 const DEPTH: usize = 4;
-/// More files are not looked at.
-const MAX_FILES: usize = 1000;
+/// A folder with more entries is not read, and more entries of a student's folders are not looked at.
+const MAX_ENTRIES: usize = 100_000;
 /// The largest number of headers of a submission.
 const MAX_HEADERS: usize = 32;
+/// More notes on what was passed over are counted.
+const MAX_NOTES: usize = 5;
+/// The seconds of a day.
+const DAY: i64 = 86_400;
 
 /// A puzzle of the class: its number and stem.
 pub type Known = (u32, String);
@@ -90,8 +95,13 @@ impl Search<'_> {
             } else if let Some((student, puzzle)) = self.owner(&shown) {
                 let all = students.entry(student).or_insert_with(|| vec![Try::default()]);
                 if let Some(last) = all.last_mut() {
-                    self.add(last, puzzle, &entry.path());
+                    // What lies beside it came from other students.
+                    self.add(last, puzzle, &entry.path(), &[]);
                 }
+            } else if is_header(&shown) {
+                ignored.push(format!("{shown}: a header belongs into its student's folder"));
+            } else if is_archive(&shown) {
+                ignored.push(format!("{shown}: an archive, which is not unpacked"));
             } else {
                 ignored.push(format!("{shown}: its name fits no puzzle of the class"));
             }
@@ -122,43 +132,49 @@ impl Search<'_> {
 
     fn one_try(&self, folder: &Path) -> Try {
         let mut result = Try::default();
-        let mut sources = Vec::new();
-        let mut links = 0;
-        walk(folder, DEPTH, &mut sources, &mut links);
-        match links {
-            0 => {}
-            1 => result.notes.push("a link was not followed".to_owned()),
-            _ => result.notes.push(format!("{links} links were not followed")),
-        }
-        sources.sort_by_key(|path| (path.components().count(), path.clone()));
+        let mut found = Walk::default();
+        found.walk(folder, DEPTH);
+        found.sources.sort_by_key(|path| (path.components().count(), path.clone()));
+        let stem = |path: PathBuf| (path.file_stem().map(readable).unwrap_or_default(), path);
+        let sources: Vec<(String, PathBuf)> = found.sources.drain(..).map(stem).collect();
         for (puzzle, stem) in self.puzzles {
-            let name = |path: &&PathBuf| {
-                path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
-            };
-            let exact = || sources.iter().find(|path| name(path) == *stem);
-            let inside = || sources.iter().find(|path| name(path).contains(stem.as_str()));
-            let numbered = || sources.iter().find(|path| number_of(&name(path)) == Some(*puzzle));
+            let first = |fits: &dyn Fn(&str) -> bool| sources.iter().find(|(name, _)| fits(name));
+            let exact = || first(&|name| name == stem);
+            let inside = || first(&|name| name.contains(stem.as_str()));
+            let numbered = || first(&|name| number_of(name) == Some(*puzzle));
             let only = || sources.first().filter(|_| self.puzzles.len() == 1 && sources.len() == 1);
-            if let Some(path) = exact().or_else(inside).or_else(numbered).or_else(only) {
-                self.add(&mut result, *puzzle, path);
+            if let Some((_, path)) = exact().or_else(inside).or_else(numbered).or_else(only) {
+                let beside = path.parent().and_then(|dir| entries(dir).ok()).unwrap_or_default();
+                self.add(&mut result, *puzzle, path, &beside);
             }
         }
+        if let ([(name, _), ..], true) = (&*sources, result.files.is_empty()) {
+            found.notes.push(format!("{name}.cu: its name fits no puzzle of the class"));
+        }
+        result.notes.append(&mut found.notes());
         result
     }
 
-    /// Adds the file for a puzzle, and the headers beside it.
-    fn add(&self, to: &mut Try, puzzle: u32, path: &Path) {
+    /// Adds the file for a puzzle, and the headers `beside` it.
+    fn add(&self, to: &mut Try, puzzle: u32, path: &Path, beside: &[DirEntry]) {
         let (source, mut at) = match read(path, self.limit) {
             Ok(read) => read,
             Err(e) => return to.notes.push(format!("puzzle {puzzle}: {e}")),
         };
         let mut files = Files { source, headers: BTreeMap::new() };
         let mut left = self.limit.saturating_sub(files.source.len() as u64);
-        for entry in path.parent().and_then(|dir| entries(dir).ok()).unwrap_or_default() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let is_header = [".cuh", ".h", ".hpp"].iter().any(|end| name.ends_with(end));
-            if !is_header || !is_plain(&name) || files.headers.len() == MAX_HEADERS {
+        for entry in beside {
+            let name = readable(&entry.file_name());
+            if !is_header(&name) {
                 continue;
+            }
+            if !is_plain(&name) {
+                to.notes.push(format!("puzzle {puzzle}: the name of {name} is none of a header"));
+                continue;
+            }
+            if files.headers.len() == MAX_HEADERS {
+                to.notes.push(format!("puzzle {puzzle}: only {MAX_HEADERS} headers were read"));
+                break;
             }
             match read(&entry.path(), left) {
                 Ok((bytes, of_header)) => {
@@ -169,6 +185,9 @@ impl Search<'_> {
                 Err(e) => to.notes.push(format!("puzzle {puzzle}, {name}: {e}")),
             }
         }
+        if at > civil::of_system(SystemTime::now()).saturating_add(DAY) {
+            to.notes.push(format!("puzzle {puzzle}: the time of its files is in the future"));
+        }
         to.at = to.at.max(at);
         if to.files.insert(puzzle, files).is_some() {
             let name = readable(path.file_name().unwrap_or_default());
@@ -178,7 +197,8 @@ impl Search<'_> {
 
     /// The student and the puzzle of a file beside those of other students.
     fn owner(&self, file: &str) -> Option<(Owner, u32)> {
-        let stem = file.strip_suffix(".cu")?;
+        let end = file.len().checked_sub(".cu".len())?;
+        let stem = file.get(..end).filter(|_| file[end..].eq_ignore_ascii_case(".cu"))?;
         for (number, puzzle) in self.puzzles {
             if let Some((before, _)) = stem.split_once(puzzle.as_str()) {
                 let owner = Owner::of_prefix(before.trim_end_matches(['_', '-', ' ']));
@@ -228,9 +248,14 @@ fn named(owners: BTreeMap<Owner, Vec<Try>>) -> Vec<Student> {
     for owner in owners.keys() {
         *shared.entry(owner.name.clone()).or_default() += 1;
     }
+    let mut taken = BTreeSet::new();
     let student = |(Owner { name, id }, tries)| {
-        let name =
+        let mut name =
             if shared[&name] > 1 && !id.is_empty() { format!("{name} ({id})") } else { name };
+        // A folder may have the very name that was made for another.
+        while !taken.insert(name.clone()) {
+            name.push_str(" (another)");
+        }
         Student { name, tries }
     };
     let mut students: Vec<Student> = owners.into_iter().map(student).collect();
@@ -238,11 +263,11 @@ fn named(owners: BTreeMap<Owner, Vec<Try>>) -> Vec<Student> {
     students
 }
 
-/// A name as text. Bytes that are none stay told from each other: `M\xFCller`.
+/// A name as text. Bytes that are none stay told from each other, and from a name with such a text: `M\xFCller`.
 fn readable(name: &OsStr) -> String {
     let mut text = String::new();
     for chunk in name.as_bytes().utf8_chunks() {
-        text.push_str(chunk.valid());
+        text.push_str(&chunk.valid().replace("\\x", "\\x5Cx"));
         for byte in chunk.invalid() {
             write!(text, "\\x{byte:02X}").ok();
         }
@@ -262,29 +287,87 @@ fn is_plain(name: &str) -> bool {
     name.chars().all(plain) && !name.starts_with(['.', '-'])
 }
 
-/// The `.cu` files below a folder, and how many links there are.
-fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>, links: &mut usize) {
-    for entry in entries(folder).unwrap_or_default() {
-        let path = entry.path();
-        let hidden = entry.file_name().to_string_lossy().starts_with(['.', '_']);
-        let Ok(kind) = entry.file_type() else { continue };
-        if files.len() >= MAX_FILES {
-            return;
-        }
-        if kind.is_dir() && !hidden && depth > 0 {
-            walk(&path, depth - 1, files, links);
-        } else if kind.is_symlink() {
-            *links += 1;
-        } else if kind.is_file() && !hidden && path.extension().is_some_and(|e| e == "cu") {
-            files.push(path);
+/// What lies below a student's folder.
+#[derive(Default)]
+struct Walk {
+    /// The kernel files.
+    sources: Vec<PathBuf>,
+    /// The entries that were looked at.
+    seen: usize,
+    links: usize,
+    /// What was passed over, but for links.
+    notes: Vec<String>,
+}
+
+impl Walk {
+    fn walk(&mut self, folder: &Path, depth: usize) {
+        let entries = entries(folder).unwrap_or_else(|e| {
+            let name = readable(folder.file_name().unwrap_or_default());
+            self.notes.push(format!("the folder {name} cannot be read: {e}"));
+            Vec::new()
+        });
+        for entry in entries {
+            let name = readable(&entry.file_name());
+            let Ok(kind) = entry.file_type() else { continue };
+            self.seen += 1;
+            if self.seen > MAX_ENTRIES {
+                return;
+            }
+            if kind.is_symlink() {
+                self.links += 1;
+            } else if name.starts_with(['.', '_']) {
+            } else if kind.is_dir() && depth > 0 {
+                self.walk(&entry.path(), depth - 1);
+            } else if kind.is_dir() {
+                self.notes.push(format!("the folder {name} lies too deep to be looked into"));
+            } else if is_archive(&name) {
+                self.notes.push(format!("{name} is an archive, which is not unpacked"));
+            } else if entry.path().extension().is_some_and(|e| e.eq_ignore_ascii_case("cu")) {
+                if kind.is_file() {
+                    self.sources.push(entry.path());
+                } else {
+                    self.notes.push(format!("{name} is not an ordinary file"));
+                }
+            }
         }
     }
+
+    /// What a person should know, in a moderate number of words.
+    fn notes(mut self) -> Vec<String> {
+        if let Some(more) = self.notes.len().checked_sub(MAX_NOTES).filter(|more| *more > 0) {
+            self.notes.truncate(MAX_NOTES);
+            self.notes.push(format!("and {more} more like these"));
+        }
+        match self.links {
+            0 => {}
+            1 => self.notes.push("a link was not followed".to_owned()),
+            links => self.notes.push(format!("{links} links were not followed")),
+        }
+        if self.seen > MAX_ENTRIES {
+            self.notes.push(format!("only {MAX_ENTRIES} files and folders were looked at"));
+        }
+        self.notes
+    }
+}
+
+fn is_header(name: &str) -> bool {
+    [".cuh", ".h", ".hpp"].iter().any(|end| name.ends_with(end))
+}
+
+fn is_archive(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    [".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar"]
+        .iter()
+        .any(|end| name.ends_with(end))
 }
 
 /// The entries of a folder in the order of their names.
 fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
     let mut entries: Vec<DirEntry> =
-        fs::read_dir(folder)?.take(100_000).collect::<io::Result<_>>()?;
+        fs::read_dir(folder)?.take(MAX_ENTRIES + 1).collect::<io::Result<_>>()?;
+    if entries.len() > MAX_ENTRIES {
+        return Err(io::Error::other(format!("it has more than {MAX_ENTRIES} entries")));
+    }
     entries.sort_by_key(DirEntry::file_name);
     Ok(entries)
 }
@@ -397,6 +480,8 @@ mod tests {
         let dir = folder(&[
             "Eve E_77_assignsubmission_file_/10.cu",
             "Eve E_78_assignsubmission_file_/12.cu",
+            "Eve E (78)/10.cu",
+            "M\\xFCl/12_lenet.cu",
             "lovelace_12_345_10_conv.cu",
             "lovelace_LATE_12_346_12_lenet.cu",
             "lovelace_13_347_10_conv.cu",
@@ -412,6 +497,8 @@ mod tests {
         let expected = [
             ("Eve E (77)", vec![10]),
             ("Eve E (78)", vec![12]),
+            ("Eve E (78) (another)", vec![10]),
+            ("M\\x5CxFCl", vec![12]),
             ("M\\xFCl", vec![10]),
             ("M\\xFDl", vec![10]),
             ("lovelace (12)", vec![10, 12]),
@@ -424,6 +511,70 @@ mod tests {
         assert_eq!(
             zoe.tries[0].notes,
             ["puzzle 10: there are several files; zoe_10_conv.cu counts"]
+        );
+    }
+
+    /// What lies beside the files of several students is nobody's: it could make others late, or be read by them.
+    #[test]
+    fn a_file_takes_no_header_of_another_student() {
+        let dir = folder(&["ada_10_conv.cu", "eve_10_conv.cu", "eve_tile.cuh", "all.zip"]);
+        let search = Search { puzzles: &puzzles(), limit: 1000 };
+        let found = search.class(dir.path()).unwrap();
+        let files = |student: &Student| student.tries[0].files[&10].headers.len();
+        assert_eq!(found.students.iter().map(files).collect::<Vec<_>>(), [0, 0]);
+        assert_eq!(
+            found.ignored,
+            [
+                "all.zip: an archive, which is not unpacked",
+                "eve_tile.cuh: a header belongs into its student's folder"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_kernel_is_found_among_very_many_files() {
+        let dir = folder(&["ada/z/y/10_conv.cu"]);
+        for i in 0..1500 {
+            fs::write(dir.path().join(format!("ada/{i}x.cu")), "").unwrap();
+        }
+        let search = Search { puzzles: &puzzles(), limit: 1000 };
+        let found = search.class(dir.path()).unwrap();
+        assert_eq!(found.students[0].tries[0].files[&10].source, b"ada/z/y/10_conv.cu");
+    }
+
+    #[test]
+    fn what_is_passed_over_is_said() {
+        let dir = folder(&[
+            "a/hw.tar.gz",
+            "b/p/q/r/s/5/10_conv.cu",
+            "c/conv.cu",
+            "d/10_conv.CU",
+            "d/my header.cuh",
+            "f/10_conv.cu",
+        ]);
+        fs::create_dir(dir.path().join("e")).unwrap();
+        let mode = rustix::fs::Mode::RWXU;
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, dir.path().join("e/10_conv.cu"), kind, mode, 0)
+            .unwrap();
+        for i in 0..33 {
+            fs::write(dir.path().join(format!("f/{i}.cuh")), "").unwrap();
+        }
+        let file = File::options().write(true).open(dir.path().join("f/10_conv.cu")).unwrap();
+        file.set_modified(SystemTime::now() + Duration::from_secs(1 << 32)).unwrap();
+        let search = Search { puzzles: &puzzles(), limit: 1000 };
+        let notes = |student: Student| student.tries[0].notes.join("; ");
+        let students = search.class(dir.path()).unwrap().students;
+        assert_eq!(
+            students.into_iter().map(notes).collect::<Vec<_>>(),
+            [
+                "hw.tar.gz is an archive, which is not unpacked",
+                "the folder 5 lies too deep to be looked into",
+                "conv.cu: its name fits no puzzle of the class",
+                "puzzle 10: the name of my header.cuh is none of a header",
+                "10_conv.cu is not an ordinary file",
+                "puzzle 10: only 32 headers were read; puzzle 10: the time of its files is in the future",
+            ]
         );
     }
 

@@ -85,7 +85,7 @@ fn grade(
     let class = Class { settings: &settings, workbook: &workbook, out: &out };
     let (plan, roster) = class.plan(found(args, &class)?, nvcc)?;
     let store = Store::open(&out).map_err(|e| unwritable(&out, &e))?;
-    let pending = local::pending(&plan, &store, args.again);
+    let pending = local::pending(&plan, &store, args.again)?;
     // A compiler that is missing is installed once, and not by each worker.
     if !pending.is_empty() {
         Toolchain::locate(&Env::current(), nvcc)?;
@@ -109,7 +109,8 @@ fn grade(
     progress.finish(&format!("graded {finished} of {all} tasks, {done} of them before"));
     // What is there is written, also if some tasks could not be graded, which is the first thing to say.
     let grades = grades::all(&settings, &roster, &store);
-    let written = output::write(&class, &roster, &grades);
+    let turn = store.turn_to_write().map_err(|e| unwritable(&out, &e));
+    let written = turn.and_then(|_turn| output::write(&class, &roster, &grades));
     result?;
     written?;
     console::print(&summary(&grades, &roster.ignored, &args.out));
@@ -204,7 +205,7 @@ fn slice(args: &ClassSliceArgs) -> Result<u8, Failure> {
     let mut number = 0..;
     // By their numbers in the plan: what is pending differs between slices that start at different times.
     plan.tasks.retain(|_| number.next().is_some_and(|i: usize| i % args.of == args.index));
-    let own = local::pending(&plan, &store, false);
+    let own = local::pending(&plan, &store, false)?;
     let progress = Progress::estimated("grading", own.len() as u64);
     let cores = slurm::cores().unwrap_or_else(local::cores);
     local::run(&plan, &own, &store, cores, &progress)?;

@@ -64,6 +64,25 @@ fn mistakes_are_shown_with_their_lines() {
       |
       = help: remove one of the two
     ");
+    let much =
+        parse(&format!("limits = {{ seconds = 9223372036854775807 }}\n{SMALL}")).unwrap_err();
+    insta::assert_snapshot!(much, @r"
+    error: the limit seconds is out of range
+     --> class.toml:1:10
+      |
+    1 | limits = { seconds = 9223372036854775807 }
+      |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: limits are 1 to 1000000
+    ");
+    for none in ["limits = { memory_mb = 0 }", "limits = { file_kb = 0 }", "tries = { count = 0 }"]
+    {
+        assert!(parse(&format!("{none}\n{SMALL}")).is_err(), "{none}");
+    }
+    for points in ["nan", "inf", "1e7"] {
+        let said = parse(&format!("{SMALL}points = {points}\n")).unwrap_err();
+        assert!(said.contains("points are 0 to 1000000"), "{said}");
+    }
     assert!(parse(&format!("{SMALL}points = -1\n")).unwrap_err().contains("out of range"));
 }
 

@@ -79,7 +79,7 @@ fn plain(words: &str) -> &str {
     match words {
         "sequence" | "a sequence" => "list",
         "map" | "a map" => "table",
-        "u32" => "integer, 0 or more",
+        "u32" | "u64" => "integer, 0 or more",
         "i64" => "integer",
         "f64" => "number",
         _ if words.starts_with("struct ") => "table",
