@@ -36,6 +36,7 @@
 //! - Memory that goes back to a pool goes back to the device.
 //! - Event times are simulated. After the first one that a program reads, a note appears on standard error.
 //! - Managed and pinned host memory is copied to the device before each launch and back after it.
+//! - Of the driver API there are tensor maps and the names of errors, by `cudaGetDriverEntryPoint` and as symbols.
 //! - An unsupported function returns `cudaErrorNotSupported` and prints its name on standard error.
 
 mod api;
@@ -50,5 +51,5 @@ pub mod order;
 pub mod server;
 pub mod vm;
 
-pub use api::exported;
+pub use api::{exported, is_driver_function};
 pub use names::{signature, source_name};

@@ -87,8 +87,9 @@
 //! - Clusters of up to 16 blocks, by `__cluster_dims__` or [`Options::cluster`], and distributed shared memory: `mapa`, `getctarank`,
 //!   `.shared::cluster` of loads, stores and atomics, `st.async`, `red.async`, `barrier.cluster`. Blocks of a cluster take turns.
 //! - `cp.async.bulk` and `cp.reduce.async.bulk` between global and shared memory, to several blocks (`.multicast::cluster`) too, of bytes
-//!   and of boxes of tensors of 1 to 5 dimensions (`.tile`): zeros outside of the tensor, strides of elements, swizzling of 32, 64 and
-//!   128 bytes. The 128 bytes of a tensor map have a layout of this machine's own; programs make one with `tensormap.replace`.
+//!   and of boxes of tensors of 1 to 5 dimensions (`.tile`, `.im2col`): zeros outside of the tensor, strides of elements, swizzling of 32,
+//!   64 and 128 bytes. The 128 bytes of a tensor map have a layout of this machine's own; programs make one with `tensormap.replace`,
+//!   and their hosts with [`tensor_map::TensorMapFields::encode`].
 //! - `wgmma.mma_async` of m64nNk16, all N, of `f16` and `bf16`, factors in shared memory with all swizzling modes, transposed or not, A in
 //!   registers too.
 //! - Textures and surfaces by objects ([`Memory::create_image_object`]): `tex` and `tld4` of one to three dimensions, layers and cube maps, with
@@ -116,7 +117,7 @@
 //!
 //! # What is not supported
 //!
-//! Texture references, `im2col` and interleaved tensor maps, bulk copies from one block's shared memory to another's, `wgmma` of other types,
+//! Texture references, `im2col::w` and interleaved tensor maps, bulk copies from one block's shared memory to another's, `wgmma` of other types,
 //! `tcgen05`, products of sparse matrices, and tables of branch targets. A kernel that uses one of these, or calls a function that does, has a
 //! [`Kernel::refusal`] that names the line and the reason. The other kernels of the module can still run.
 //! `tests/coverage/instructions.txt` lists one of each form of instruction behind the sentence that refuses it, and
@@ -283,6 +284,7 @@ pub use instruments::touched::{Touch, TouchedBytes};
 pub use instruments::trace::TracedAccess;
 pub use instruments::watchpoint::{LastWriter, Watchpoint};
 pub use isa::class::Class;
+pub use isa::tensor_map;
 pub use launch::config::{ElementWork, Launch, Options};
 pub use launch::entry::{
     launch, launch_counted, launch_profiled, launch_recorded, launch_reordered,

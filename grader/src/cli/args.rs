@@ -348,7 +348,8 @@ pub struct RunArgs {
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
     pub backend: BackendChoice,
 
-    /// Compile for an older architecture, such as 75 for a T4, which the virtual machine then reports as its own
+    /// Compile for an older architecture, such as 75 for a T4, which the virtual machine then reports as its own, or with 90a for
+    /// instructions of Hopper alone
     #[arg(long, value_name = "ARCH", value_parser = arch)]
     pub arch: Option<VirtualArch>,
 
@@ -687,11 +688,12 @@ fn seed(text: &str) -> Result<u64, String> {
 
 /// Parses `sm_80`, `compute_80` or `80`, if the virtual machine supports that architecture.
 fn arch(text: &str) -> Result<VirtualArch, String> {
-    let number = ["sm_", "compute_"].iter().find_map(|start| text.strip_prefix(start));
-    let number = number.unwrap_or(text).parse::<u32>().ok();
-    let known: Vec<u32> = MULTIPROCESSORS.iter().map(|known| known.sm()).collect();
-    number.filter(|number| known.contains(number)).map(VirtualArch).ok_or_else(|| {
-        let names: Vec<String> = known.iter().map(|number| format!("sm_{number}")).collect();
+    let name = ["sm_", "compute_"].iter().find_map(|start| text.strip_prefix(start));
+    let name = name.unwrap_or(text);
+    let known = MULTIPROCESSORS.iter().map(|known| VirtualArch(known.sm()));
+    let known: Vec<VirtualArch> = known.chain([VirtualArch::HOPPER]).collect();
+    known.iter().copied().find(|arch| arch.to_string() == name).ok_or_else(|| {
+        let names: Vec<String> = known.iter().map(|arch| format!("sm_{arch}")).collect();
         format!("the virtual machine supports {}", names.join(", "))
     })
 }

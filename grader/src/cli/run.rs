@@ -7,7 +7,7 @@ use ::puzzle::workbook::Workbook;
 use device::finding::Finding;
 use device::gpu;
 use device::program::{self, Emulated, Profile, Ran, Sources};
-use diagnostic::{Failure, FailureKind};
+use diagnostic::{Diagnostic, Failure, FailureKind};
 use report::findings_page;
 use report::profile::{ProgramSubject, program_document, program_page};
 use report::style::Style;
@@ -103,21 +103,31 @@ fn names_in(folder: &Path) -> Vec<String> {
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
-/// Compiles for the virtual machine. If the code fails only because the architecture is too old, the message says so.
+/// Compiles for the virtual machine. If the code fails only because of the architecture, the message says so.
 fn compile(
     arch: VirtualArch,
     compile: &dyn Fn(VirtualArch) -> Result<Library, Failure>,
 ) -> Result<Library, Failure> {
     compile(arch).map_err(|mut failure| {
-        let student = failure.kind == FailureKind::Kernel && arch != NEWEST;
-        if student && compile(NEWEST).is_ok() {
-            let (VirtualArch(old), VirtualArch(new)) = (arch, NEWEST);
-            let help = format!(
-                "CUDA for sm_{old} lacks this, but it compiles for sm_{new}: remove --arch sm_{old}"
-            );
-            if let Some(first) = failure.diagnostics.first_mut() {
-                first.help.insert(0, help);
-            }
+        if failure.kind != FailureKind::Kernel {
+            return failure;
+        }
+        // What ptxas says of `wgmma`, for example.
+        let of_another = |of: &Diagnostic| of.title.contains("not supported on .target");
+        let help = if failure.diagnostics.iter().any(of_another) && arch != VirtualArch::HOPPER {
+            let hopper = VirtualArch::HOPPER;
+            compile(hopper).is_ok().then(|| {
+                format!("sm_{arch} lacks this, but it compiles for sm_{hopper}: add --arch sm_{hopper}")
+            })
+        } else if arch != NEWEST && compile(NEWEST).is_ok() {
+            Some(format!(
+                "CUDA for sm_{arch} lacks this, but it compiles for sm_{NEWEST}: remove --arch sm_{arch}"
+            ))
+        } else {
+            None
+        };
+        if let (Some(first), Some(help)) = (failure.diagnostics.first_mut(), help) {
+            first.help.insert(0, help);
         }
         failure
     })

@@ -649,7 +649,7 @@ fn a_profile_is_the_virtual_machines() {
         (["--arch=sm_80", "--backend", "gpu"], "--arch works on the virtual machine"),
         (
             ["--arch", "sm_70", "--check"],
-            "the virtual machine supports sm_75, sm_80, sm_86, sm_89, sm_90",
+            "the virtual machine supports sm_75, sm_80, sm_86, sm_89, sm_90, sm_90a",
         ),
     ] {
         let out = run(&[&args[..], &["vector_add.cu"]].concat());

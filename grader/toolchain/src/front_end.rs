@@ -15,6 +15,11 @@ pub struct VirtualArch(pub u32);
 impl VirtualArch {
     /// `compute_90a`, which has instructions that no other architecture has, such as `wgmma`. Nothing else has this number.
     pub const HOPPER: Self = Self(90_000);
+
+    /// Major and minor number of the compute capability that a device has to report for it.
+    pub fn capability(self) -> (u32, u32) {
+        if self == Self::HOPPER { (9, 0) } else { (self.0 / 10, self.0 % 10) }
+    }
 }
 
 impl std::fmt::Display for VirtualArch {

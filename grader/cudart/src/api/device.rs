@@ -365,7 +365,7 @@ unsafe extern "C" fn cudaDeviceCanAccessPeer(to: *mut c_int, from: c_int, peer: 
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaDriverGetVersion(to: *mut c_int) -> u32 {
+pub(super) unsafe extern "C" fn cudaDriverGetVersion(to: *mut c_int) -> u32 {
     // SAFETY: the same contract.
     unsafe { give(to, VERSION) }
 }

@@ -18,7 +18,7 @@ extern "C" fn cudaPeekAtLastError() -> u32 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaGetErrorString(code: u32) -> *const c_char {
+pub(super) extern "C" fn cudaGetErrorString(code: u32) -> *const c_char {
     text(code, "no error", CudaError(code).text())
 }
 
@@ -27,17 +27,21 @@ extern "C" fn cudaGetErrorName(code: u32) -> *const c_char {
     text(code, "cudaSuccess", CudaError(code).name())
 }
 
-/// The name or text as a C string with static lifetime. CUDA has about a hundred codes, so little memory is leaked.
+/// The name or text of a code as a C string.
 fn text(code: u32, success: &str, known: Option<&str>) -> *const c_char {
+    lasting(match known {
+        _ if code == SUCCESS => success,
+        Some(known) => known,
+        None => "unrecognized error code",
+    })
+}
+
+/// A C string with static lifetime. CUDA has about a hundred codes, so little memory is leaked.
+pub(super) fn lasting(wanted: &str) -> *const c_char {
     use std::collections::BTreeMap;
     use std::ffi::CString;
     use std::sync::{Mutex, PoisonError};
     static TEXTS: Mutex<BTreeMap<String, &'static std::ffi::CStr>> = Mutex::new(BTreeMap::new());
-    let wanted = match known {
-        _ if code == SUCCESS => success,
-        Some(known) => known,
-        None => "unrecognized error code",
-    };
     let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
     let found = texts
         .entry(wanted.to_owned())

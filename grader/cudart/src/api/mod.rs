@@ -9,6 +9,7 @@
 mod arrays;
 mod c;
 mod device;
+mod driver;
 mod errors;
 mod graph_nodes;
 mod graphs;
@@ -25,11 +26,14 @@ mod tests;
 mod textures;
 mod unsupported;
 
+pub use driver::is_driver_function;
+
 /// The addresses of all functions, so that the linker keeps them for programs that look them up by name.
 pub fn exported() -> usize {
     let all = [
         arrays::TABLE,
         device::TABLE,
+        driver::TABLE,
         errors::TABLE,
         graph_nodes::TABLE,
         graphs::TABLE,

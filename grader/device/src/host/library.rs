@@ -3,6 +3,7 @@
 use super::glue;
 use crate::arch;
 use cpptext::functions::functions;
+use cudart::is_driver_function;
 use cudart::order::has_streams;
 use diagnostic::{Diagnostic, Mark, Severity, Source};
 use diagnostic::{Failure, FailureKind};
@@ -222,7 +223,8 @@ fn is_undefined(undefined: &[String], namespace: Option<&str>, function: &str) -
 
 /// Is it one of CUDA's functions, which the child brings?
 fn is_provided(name: &str) -> bool {
-    ["cuda", "__cuda"].iter().any(|start| name.starts_with(start)) && !name.contains('(')
+    let of_the_runtime = ["cuda", "__cuda"].iter().any(|start| name.starts_with(start));
+    (of_the_runtime || is_driver_function(name)) && !name.contains('(')
 }
 
 fn missing(launch: &Launch, source: &SourceFile) -> Failure {

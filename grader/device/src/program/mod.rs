@@ -12,8 +12,8 @@ use crate::finding::{Check, Finding, HostFault, Problem};
 use crate::host::DISK;
 use cudart::order::has_streams;
 use cudart::server::serve;
-use cudart::source_name;
 use cudart::vm::{KernelProfile, VmDevice};
+use cudart::{is_driver_function, source_name};
 use diagnostic::{Failure, FailureKind};
 use named::Names;
 use ptxvm::Options;
@@ -120,12 +120,17 @@ pub fn compile(
         libraries: true,
         base: &base,
     })?;
-    let defined = |name: &&String| !(name.starts_with("cuda") || name.starts_with("__cuda"));
-    if let Some(name) = library.undefined.iter().find(defined) {
+    let missing = |name: &&String| {
+        !(name.starts_with("cuda") || name.starts_with("__cuda") || is_driver_function(name))
+    };
+    if let Some(name) = library.undefined.iter().find(missing) {
         let title = format!("`{name}` is declared and called, but never defined");
         let help = if library_of_nvidia(name) {
             "the virtual machine has a part of cuBLAS and cuRAND; NVIDIA's libraries need a GPU and nvcc \
              itself"
+        } else if of_the_driver(name) {
+            "of CUDA's driver the virtual machine has tensor maps and the names of errors; use the runtime \
+             for the rest"
         } else {
             "define it, or name the file that does so after this one: the grader links the files that \
              it is given with CUDA's runtime and the C++ library, and nothing else"
@@ -133,6 +138,13 @@ pub fn compile(
         return Err(Failure::new(FailureKind::Kernel, title, help));
     }
     Ok(library)
+}
+
+/// Is this a function of CUDA's driver, such as `cuMemAlloc_v2`?
+fn of_the_driver(function: &str) -> bool {
+    function
+        .strip_prefix("cu")
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
 }
 
 /// Is this a function of a library that comes with CUDA, besides its runtime?
@@ -203,7 +215,7 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
     let usual = Options::default();
     let budget = if checks || confined { usual.budget } else { u64::MAX };
     let mut device = VmDevice::new(Options { budget, ..usual });
-    device.claim((arch.0 / 10, arch.0 % 10));
+    device.claim(arch.capability());
     if has_streams(&library.undefined) {
         device.expect_streams();
     }

@@ -10,6 +10,7 @@ pub(crate) mod opcodes;
 pub(crate) mod operands;
 pub(crate) mod ops;
 pub(crate) mod ordering;
+pub mod tensor_map;
 pub(crate) mod texture;
 pub(crate) mod types;
 pub(crate) mod warpgroup;

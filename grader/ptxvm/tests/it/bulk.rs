@@ -1,6 +1,7 @@
 //! Bulk copies, and boxes of tensors.
 
 use ptxvm::finding::TensorMapMisuse;
+use ptxvm::tensor_map::{BoxShape, TensorMapFields};
 use ptxvm::{FindingKind, Launch, Options};
 
 use crate::support::{Device, Plain};
@@ -186,4 +187,83 @@ fn a_copy_reaches_several_blocks() {
     assert_eq!(outcome.findings, []);
     let expected: Vec<u32> = (0..128).map(|i| i ^ 64).collect();
     assert_eq!(device.read::<u32>(out), expected);
+}
+
+/// Columns of eight pixels of two images of 5 x 4 pixels with four channels of words; `move_it` copies one at `{0, x, y, image}`, and may add
+/// `{%rs1, %rs2}`. The map is a parameter.
+fn run_columns(
+    move_it: &str,
+    [x, y, image]: [i32; 3],
+    by: [u16; 2],
+) -> (Vec<FindingKind>, Vec<u32>, Vec<u32>) {
+    let ptx = format!(
+        ".version 8.3\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p, .param .align 64 .b8 map[128]) {{\n\
+         .reg .pred %p<9>; .reg .b16 %rs<3>; .reg .b32 %r<40>; .reg .b64 %rd<40>;\n\
+         .shared .align 256 .b8 room[512]; .shared .align 8 .b64 object;\n\
+         ld.param.u64 %rd2, [p]; mov.b64 %rd1, map; cvta.param.u64 %rd3, %rd1; mov.u32 %r2, %tid.x; setp.eq.u32 %p2, %r2, 0;\n\
+         mov.b16 %rs1, {}; mov.b16 %rs2, {}; {OBJECT} shl.b32 %r9, %r2, 2; add.s32 %r10, %r7, %r9; mul.wide.u32 %rd5, %r2, 4;\n\
+         add.s64 %rd6, %rd2, %rd5;\n{}\nret;\n}}\n",
+        by[0],
+        by[1],
+        move_it.replace("PLACE", &format!("[%rd3, {{0, {x}, {y}, {image}}}]")),
+    );
+    let mut device = Device::new(&ptx);
+    let tensor = device.in_out(&(1..=160u32).collect::<Vec<_>>());
+    let out = device.in_out(&[0u32; 32]);
+    let address = u64::from_ne_bytes(device.pointer(tensor).try_into().unwrap());
+    let corners = ([-1, -1, 0], [-1, -1, 0]);
+    let map = TensorMapFields {
+        address,
+        rank: 4,
+        element: 2,
+        interleave: 0,
+        swizzle: 0,
+        fill: 0,
+        size: [4, 5, 4, 2, 1],
+        stride: [16, 80, 320, 0],
+        element_stride: [1; 5],
+        shape: BoxShape::Im2col { lower: corners.0, upper: corners.1, channels: 4, pixels: 8 },
+    };
+    let params = vec![device.pointer(out), map.encode().unwrap().to_vec()];
+    let outcome = device.launch("k", [1, 1, 1], [32, 1, 1], 0, params);
+    let kinds = outcome.findings.into_iter().map(|finding| finding.kind).collect();
+    (kinds, device.read(tensor), device.read(out))
+}
+
+#[test]
+fn columns_of_pixels_come_and_go() {
+    let load = format!(
+        "@%p2 mbarrier.arrive.expect_tx.shared.b64 %rd4, [%r8], 128;\n\
+         @%p2 cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r7], PLACE, [%r8], {{%rs1, %rs2}};\n\
+         {WAIT} ld.shared.u32 %r11, [%r10]; st.global.u32 [%rd6], %r11;"
+    );
+    for (at, by) in [([-1, -1, 0], [1, 1]), ([-1, 0, 1], [0, 0]), ([2, 2, 0], [2, 2])] {
+        let (findings, _, out) = run_columns(&load, at, by);
+        assert_eq!(findings, [], "{at:?}");
+        // The first element of each filter moves over 5 x 4 places, from one pixel before the image on.
+        let place = |number: i32| {
+            let number = number + (at[2] * 4 + at[1] + 1) * 5 + at[0] + 1;
+            let (x, y) = (number % 5 - 1 + i32::from(by[0]), number / 5 % 4 - 1 + i32::from(by[1]));
+            let inside = (0..5).contains(&x) && (0..4).contains(&y) && number < 40;
+            inside.then_some(((number / 20 * 4 + y) * 5 + x) as u32)
+        };
+        let element = |i: u32| place((i / 4) as i32).map_or(0, |pixel| pixel * 4 + i % 4 + 1);
+        assert_eq!(out, (0..32).map(element).collect::<Vec<_>>(), "{at:?} {by:?}");
+    }
+    let store = "st.shared.u32 [%r10], 1000; bar.warp.sync -1;\n\
+        @%p2 cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group PLACE, [%r7];\n\
+        cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;";
+    let (findings, tensor, _) = run_columns(store, [1, 0, 0], [0, 0]);
+    assert_eq!(findings, []);
+    // Three pixels of the first line, five of the second, of which one lies before it.
+    let written = |pixel: u32| (1..4).contains(&pixel) || (5..9).contains(&pixel);
+    let expected = (0..160).map(|i| if written(i / 4) { 1000 } else { i + 1 });
+    assert_eq!(tensor, expected.collect::<Vec<u32>>());
+    // A tile of a map for columns.
+    let tile = load.replace(".im2col.", ".tile.").replace(", {%rs1, %rs2}", "");
+    let (findings, ..) = run_columns(&tile, [0, 0, 0], [0, 0]);
+    assert!(
+        matches!(&findings[..], [FindingKind::TensorMapMisuse(TensorMapMisuse { problem }), ..] if problem.contains("im2col")),
+        "{findings:?}"
+    );
 }

@@ -114,8 +114,10 @@ impl Toolchain {
         let mut flags = [request.flags, &used.options].concat();
         if matches!(request.target, Target::Library { .. }) {
             // The grader brings the runtime and these libraries.
-            let own =
-                |flag: &String| flag == "-lcudart" || LIBRARIES.iter().any(|of| flag == of.option);
+            let own = |flag: &String| {
+                matches!(flag.as_str(), "-lcudart" | "-lcuda")
+                    || LIBRARIES.iter().any(|of| flag == of.option)
+            };
             flags.retain(|flag| !own(flag));
         }
         let own =

@@ -2,7 +2,7 @@
 
 use super::stage::Stage;
 use super::{NvccFrontEnd, Place, no_scratch, scratch};
-use crate::front_end::{FrontEnd, HostOutput, Job, Linked, Output, Target, VirtualArch};
+use crate::front_end::{FrontEnd, HostOutput, Job, Linked, Output, Target};
 use crate::messages::{Message, parse};
 use diagnostic::Failure;
 use std::collections::BTreeSet;
@@ -36,7 +36,7 @@ const QUOTES: [char; 5] = ['`', '\'', '"', '‘', '’'];
 /// The options for a target.
 pub fn flags(nvcc: &Path, target: Target) -> Vec<OsString> {
     match target {
-        Target::Library { arch: VirtualArch(arch) } => {
+        Target::Library { arch } => {
             let ptx = format!("arch=compute_{arch},code=compute_{arch}");
             let ptx = ["-gencode".into(), ptx.into()];
             LIBRARY.map(OsString::from).into_iter().chain(ptx).collect()

@@ -7,6 +7,7 @@
 
 mod arrays;
 mod device;
+mod driver;
 mod graphs;
 mod late;
 mod launch;

@@ -5,13 +5,22 @@ use super::body::Result;
 use super::modifiers::Modifiers;
 use super::refuse;
 use crate::frontend::syntax::ast::{AddressBase, Operand};
-use crate::isa::bulk::{BulkLoad, BulkPlace, BulkStore, MAX_RANK, MapField};
+use crate::isa::bulk::{BoxOperand, BulkLoad, BulkPlace, BulkStore};
 use crate::isa::ir::alu::{Q2, QR, R2};
 use crate::isa::ir::{Alu, AtomOp, Op, Special, Uniform};
 use crate::isa::mbarrier::{Mbarrier, Operation};
 use crate::isa::names::{Address, Base, Element, Elements, Marks, Slot};
+use crate::isa::tensor_map::{MAX_RANK, MapField, SPACE};
 use crate::isa::types::Type;
 use crate::isa::window::Window;
+
+/// A box as the modifiers of an instruction describe it.
+#[derive(Clone, Copy)]
+struct BoxKind {
+    rank: u8,
+    /// A column of pixels (`.im2col`), whose loads have an operand for offsets, or a tile.
+    im2col: bool,
+}
 
 /// How a bulk copy says that its bytes are there.
 const BYTES_COME: &str = "mbarrier::complete_tx::bytes";
@@ -34,14 +43,14 @@ impl<'a> Body<'_, '_, '_, 'a> {
             [rest @ .., _] if modifiers.take("L2::cache_hint") => rest,
             all => all,
         };
-        let rank = rank_of_tensor(modifiers);
+        let kind = kind_of_box(modifiers);
         if modifiers.take("prefetch") {
             modifiers.drop_all(&["L2", "global"]);
             self.emit(Op::Nop);
             return Ok(());
         }
         if !modifiers.take(BYTES_COME) {
-            return self.bulk_store(modifiers, operands, rank, None);
+            return self.bulk_store(modifiers, operands, kind, None);
         }
         // An address of a block's own shared memory is one of the cluster's.
         let to_shared = modifiers.take_any(&["shared::cluster", "shared::cta"]).is_some();
@@ -49,9 +58,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
             return Err(self.unsupported(refuse::reason("cp.async.bulk")));
         }
         let multicast = modifiers.take("multicast::cluster");
-        let (to, from, object, rest) = match (rank, operands) {
-            (Some(rank), [to, from, object, rest @ ..]) => {
-                (to, self.box_of_tensor(from, rank)?, object, rest)
+        let (to, from, object, rest) = match (kind, operands) {
+            (Some(kind @ BoxKind { im2col: true, .. }), [to, from, object, offsets, rest @ ..]) => {
+                (to, self.box_of_tensor(from, kind, Some(offsets))?, object, rest)
+            }
+            (Some(kind), [to, from, object, rest @ ..]) => {
+                (to, self.box_of_tensor(from, kind, None)?, object, rest)
             }
             (None, [to, from, bytes, object, rest @ ..]) => {
                 let address = self.address(from, Some(Window::Global), Marks::default())?;
@@ -83,7 +95,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             [rest @ .., _] if modifiers.take("L2::cache_hint") => rest,
             all => all,
         };
-        let rank = rank_of_tensor(modifiers);
+        let kind = kind_of_box(modifiers);
         let op = match modifiers.take_any(&["add", "min", "max", "inc", "dec", "and", "or", "xor"])
         {
             Some("add") => AtomOp::Add,
@@ -97,18 +109,18 @@ impl<'a> Body<'_, '_, '_, 'a> {
             _ => return Err(self.malformed("a reduction needs an operation such as `.add`")),
         };
         modifiers.take("noftz");
-        let ty = modifiers.ty().or_else(|| rank.map(|_| Type::U32));
+        let ty = modifiers.ty().or_else(|| kind.map(|_| Type::U32));
         let Some(ty) = ty else {
             return Err(self.malformed("a reduction needs a type"));
         };
-        self.bulk_store(modifiers, operands, rank, Some((op, ty)))
+        self.bulk_store(modifiers, operands, kind, Some((op, ty)))
     }
 
     fn bulk_store(
         &mut self,
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
-        rank: Option<u8>,
+        kind: Option<BoxKind>,
         reduction: Option<(AtomOp, Type)>,
     ) -> Result<()> {
         if !(modifiers.take("bulk_group")
@@ -117,8 +129,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
         {
             return Err(self.unsupported(refuse::reason("cp.async.bulk")));
         }
-        let (to, from) = match (rank, operands) {
-            (Some(rank), [to, from]) => (self.box_of_tensor(to, rank)?, from),
+        let (to, from) = match (kind, operands) {
+            (Some(kind), [to, from]) => (self.box_of_tensor(to, kind, None)?, from),
             (None, [to, from, bytes]) => {
                 let address = self.address(to, Some(Window::Global), Marks::default())?;
                 let bytes = self.value_r(bytes, Type::U32)?;
@@ -133,8 +145,13 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    /// `[map, {x, y}]`
-    fn box_of_tensor(&mut self, operand: &Operand<'a>, rank: u8) -> Result<BulkPlace> {
+    /// `[map, {x, y}]`, and the offsets of a load of pixels. Stores of pixels have none, which is as if they were zero.
+    fn box_of_tensor(
+        &mut self,
+        operand: &Operand<'a>,
+        BoxKind { rank, im2col }: BoxKind,
+        offsets: Option<&Operand<'a>>,
+    ) -> Result<BulkPlace> {
         let Operand::Indexed { base, indices } = operand else {
             return Err(self.malformed("expected a tensor map and coordinates"));
         };
@@ -150,7 +167,22 @@ impl<'a> Body<'_, '_, '_, 'a> {
         for (coordinate, part) in coordinates.iter_mut().zip(parts) {
             *coordinate = self.value_r(part, Type::S32)?;
         }
-        Ok(BulkPlace::Box { map, coordinates, rank })
+        let mut of_pixels = [self.builder.zero(); SPACE];
+        if let Some(offsets) = offsets {
+            let Operand::Vector(parts) = offsets else {
+                return Err(self.malformed("expected the offsets of im2col in braces"));
+            };
+            if parts.len() + 2 != usize::from(rank) {
+                return Err(
+                    self.malformed(format!("{} offsets for {rank} dimensions", parts.len()))
+                );
+            }
+            for (offset, part) in of_pixels.iter_mut().zip(parts) {
+                *offset = self.value_r(part, Type::U16)?;
+            }
+        }
+        let offsets = im2col.then_some(of_pixels);
+        Ok(BulkPlace::Box(BoxOperand { map, coordinates, rank, offsets }))
     }
 
     /// An operand as a generic address, whatever it names.
@@ -265,13 +297,14 @@ fn word(slot: Slot, bytes: u32) -> Elements {
     Elements { slots, count: 1, element }
 }
 
-/// `.tensor.2d.tile`, if it is there.
-fn rank_of_tensor(modifiers: &mut Modifiers) -> Option<u8> {
+/// `.tensor.2d.tile` or `.tensor.4d.im2col`, if it is there.
+fn kind_of_box(modifiers: &mut Modifiers) -> Option<BoxKind> {
     if !modifiers.take("tensor") {
         return None;
     }
     modifiers.take("tile");
+    let im2col = modifiers.take_any(&["im2col", "im2col_no_offs"]).is_some();
     let ranks = ["1d", "2d", "3d", "4d", "5d"];
     let rank = modifiers.take_any(&ranks)?;
-    Some(rank.as_bytes()[0] - b'0')
+    Some(BoxKind { rank: rank.as_bytes()[0] - b'0', im2col })
 }

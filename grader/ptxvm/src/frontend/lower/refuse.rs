@@ -23,8 +23,8 @@ const FAMILIES: [(&str, &str); 14] = [
 
 const REFERENCES: &str =
     "texture references are not supported; use texture objects (cudaCreateTextureObject)";
-const TENSOR_MEMORY: &str = "of bulk copies only those between global memory and a block's own shared memory, and tiles of \
-     tensors, are supported; copy by loads and stores";
+const TENSOR_MEMORY: &str = "of bulk copies only those between global memory and a block's own shared memory, and of boxes \
+     of tensors (`.tile`, `.im2col`), are supported; copy by loads and stores";
 const SPARSE: &str = "products of sparse matrices are not supported; use mma.sync on all elements";
 const RESTRICTED: &str =
     "fences of one kind of memory are not supported; use one of scope `.cluster` for all";
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn families_go_by_whole_parts_of_an_opcode() {
         assert!(reason("istypep.texref").contains("texture objects"));
-        assert!(reason("cp.async.bulk.tensor.3d.im2col").contains("tiles of tensors"));
+        assert!(reason("cp.async.bulk.tensor.3d.im2col::w").contains("boxes of tensors"));
         assert_eq!(reason("texture"), "instruction `texture`");
         assert_eq!(known_reason("add.rn.f32"), None);
         assert!(function("__cudaCDP2LaunchDeviceV2").contains("from the host"));

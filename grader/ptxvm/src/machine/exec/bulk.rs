@@ -3,11 +3,10 @@
 use super::atomics::{combine, update_global};
 use super::memory::{AccessInfo, LaneFaults};
 use crate::finding::{AccessKind, TensorMapMisuse};
-use crate::isa::bulk::{
-    BOX_ALIGN, BoxPiece, BulkLoad, BulkPlace, BulkStore, MAP_BYTES, MAX_RANK, TensorMap, UNIT,
-};
+use crate::isa::bulk::{BOX_ALIGN, BoxOperand, BulkLoad, BulkPlace, BulkStore, UNIT};
 use crate::isa::mbarrier::MAX_COUNT;
-use crate::isa::names::{Address, Pc, Reg32};
+use crate::isa::names::{Pc, Reg32};
+use crate::isa::tensor_map::{BoxPiece, MAP_BYTES, TensorMap};
 use crate::isa::window::{RANK_SHIFT, Window};
 use crate::lanes::lanes;
 use crate::machine::async_copies::Copy;
@@ -51,10 +50,10 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 self.attach(begun, objects, window);
                 *self.warp.registers.r(bytes)
             }
-            BulkPlace::Box { map, coordinates, rank } => {
+            BulkPlace::Box(which) => {
                 let mut bytes = [0; 32];
                 for lane in lanes(mask) {
-                    if let Some((map, pieces)) = self.pieces(pc, lane, &map, coordinates, rank) {
+                    if let Some((map, pieces)) = self.pieces(pc, lane, &which) {
                         bytes[lane] = map.box_bytes() as u32;
                         let begun = self.begin_box(pc, lane, (window, to[lane]), &map, &pieces);
                         self.attach(begun, objects, window);
@@ -100,21 +99,22 @@ impl<M: Monitor> Machine<'_, '_, M> {
         &mut self,
         pc: Pc,
         lane: usize,
-        map: &Address,
-        coordinates: [Reg32; MAX_RANK],
-        rank: u8,
+        which: &BoxOperand,
     ) -> Option<(TensorMap, Vec<BoxPiece>)> {
-        let bytes = self.map_bytes(pc, lane, self.addresses(map)[lane])?;
-        let map = TensorMap::new(&bytes).and_then(|map| {
-            let same = map.rank == usize::from(rank);
-            same.then_some(map).ok_or("the map is of a tensor with another number of dimensions")
-        });
-        let at = coordinates.map(|register| self.warp.registers.r(register)[lane] as i32);
-        match map.and_then(|map| map.check_place(at).map(|()| map)) {
-            Ok(map) => {
-                let pieces = map.pieces(at);
-                Some((map, pieces))
+        let bytes = self.map_bytes(pc, lane, self.addresses(&which.map)[lane])?;
+        let value = |register| self.warp.registers.r(register)[lane];
+        let at = which.coordinates.map(|register| value(register) as i32);
+        let offsets = which.offsets.map(|offsets| offsets.map(|register| value(register) as u16));
+        let found = TensorMap::new(&bytes).and_then(|map| {
+            if map.rank != usize::from(which.rank) {
+                return Err("the map is of a tensor with another number of dimensions");
             }
+            map.check_place(at)?;
+            let pieces = map.pieces(at, offsets)?;
+            Ok((map, pieces))
+        });
+        match found {
+            Ok(found) => Some(found),
             Err(problem) => {
                 self.record(TensorMapMisuse { problem }, pc, 1 << lane);
                 None
@@ -282,10 +282,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
                         }
                     }
                 }
-                BulkPlace::Box { map, coordinates, rank } => {
-                    let Some((map, pieces)) = self.pieces(pc, lane, &map, coordinates, rank) else {
-                        continue;
-                    };
+                BulkPlace::Box(which) => {
+                    let Some((map, pieces)) = self.pieces(pc, lane, &which) else { continue };
                     let place = (Window::Shared, from[lane]);
                     if !self.is_place_of_box(pc, lane, place, AccessKind::Read) {
                         continue;
