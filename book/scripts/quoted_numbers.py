@@ -11,7 +11,7 @@ F = 3  # the filters here are 3 x 3
 
 
 def flipped_twice():
-    """Chapter 29: what a filter that is turned twice costs."""
+    """Chapter 29: what a filter that is rotated twice costs."""
     rng = np.random.default_rng(29)
     n, h, w, c, k = 2, 8, 8, 16, 16
     x, weights, g = rng.normal(size=(n, h, w, c)), rng.normal(size=(k, F, F, c)), rng.normal(size=(n, h, w, k))
@@ -30,8 +30,8 @@ def flipped_twice():
 
     numeric = central(lambda: np.sum(forward(x, weights) * g), x)
     print("29: largest element", f"{np.abs(numeric).max():.1f}")
-    for name, flip in (("formula", False), ("turned twice", True)):
-        print(f"    error of the {name:13}", f"{np.abs(gradient(flip) - numeric).max():.2g}")
+    for name, flip in (("formula", False), ("double rotation", True)):
+        print(f"    error of the {name:16}", f"{np.abs(gradient(flip) - numeric).max():.2g}")
 
 
 def forward(x, weights):
@@ -95,7 +95,7 @@ def shifted_input():
 def half_sums():
     """Chapter 34: 0.01 added again and again."""
     term = np.float16(0.01)
-    print("34: the half next to 0.01 is", float(term), "and 65,536 times that", 65536 * float(term))
+    print("34: the half nearest to 0.01 is", float(term), "and 65,536 times that", 65536 * float(term))
     half, single = np.float16(0), np.float32(0)
     for count in range(1, 65537):
         half, single = np.float16(half + term), np.float32(single + np.float32(term))
