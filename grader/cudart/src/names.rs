@@ -14,7 +14,9 @@ pub fn signature(symbol: &str) -> String {
 }
 
 fn demangled(symbol: &str, options: DemangleOptions) -> String {
-    let name = Symbol::new(symbol).ok().and_then(|s| s.demangle_with_options(&options).ok());
+    // Any other text could be that of a type: `f` of `float`.
+    let mangled = Some(symbol).filter(|symbol| symbol.starts_with("_Z"));
+    let name = mangled.and_then(|s| Symbol::new(s).ok()?.demangle_with_options(&options).ok());
     name.unwrap_or_else(|| symbol.to_owned())
 }
 
@@ -28,6 +30,7 @@ mod tests {
             ("_Z4finePf", "fine", "fine(float*)"),
             ("_ZN3net5scaleIfLi3EEEvPT_", "net::scale<float, 3>", "net::scale<float, 3>(float*)"),
             ("plain", "plain", "plain"),
+            ("f", "f", "f"),
             ("_Z", "_Z", "_Z"),
             ("_ZN3net6biasesE", "net::biases", "net::biases"),
         ] {

@@ -19,6 +19,8 @@ const ADDS: [&str; 6] = ["+=", "-=", " + ", "add", "Add", "fma"];
 
 /// Lines of a statement that are shown.
 const MAX_STATEMENT: usize = 4;
+/// Characters of a line of a statement that are shown.
+const LONGEST_LINE: usize = 400;
 
 /// One line for each product.
 pub(super) fn lines(terms: &ElementTerms, style: Style, most: Most) -> Vec<String> {
@@ -171,6 +173,14 @@ fn notes(row: &Row) -> String {
     if notes.is_empty() { String::new() } else { format!("   ({})", notes.join(", ")) }
 }
 
+/// The beginning of a line that is longer than anybody reads.
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(LONGEST_LINE) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
 /// The statement itself, as it stands in the file that was compiled.
 pub(super) fn quote(what: &str, line: &SourceLoc, source: &str, style: Style) -> Vec<String> {
     let range = statement(source, line.line);
@@ -186,9 +196,28 @@ pub(super) fn quote(what: &str, line: &SourceLoc, source: &str, style: Style) ->
         (first, last) => format!("{what} lines {first} to {last}:"),
     };
     let title = format!("    {}", style.paint(Tone::Strong, &title));
-    let code = texts.iter().map(|text| format!("      {}", text[margin..].trim_end()));
+    // The margin of one line may end within a wide space of another, in a comment.
+    let inner = |text: &&str| text.get(margin..).unwrap_or(text.trim_start()).trim_end().to_owned();
+    let code = texts.iter().map(|text| format!("      {}", cut(&inner(text))));
     if let [text] = texts[..] {
-        return vec![format!("{title} {}", text.trim())];
+        return vec![format!("{title} {}", cut(text.trim()))];
     }
     std::iter::once(title).chain(code).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_quoted_whatever_their_spaces_and_lengths() {
+        let quoted = |source: &str| {
+            let line = SourceLoc { file: "k.cu".into(), line: 1, column: 1 };
+            quote("y is stored at", &line, source, Style::PLAIN)
+        };
+        let wide = quoted(" y[i] = /*\n\u{3000}*/ 1;\n");
+        assert_eq!(wide, ["    y is stored at lines 1 to 2:", "      y[i] = /*", "      */ 1;"]);
+        let long = quoted(&format!("y[i] = {}1;\n", "é + ".repeat(1000)));
+        assert!(long.len() == 1 && long[0].ends_with("...") && long[0].chars().count() < 450);
+    }
 }

@@ -100,6 +100,90 @@ fn what_a_kernel_prints_is_framed_and_moves_no_cursor() {
     assert!(said.lines().all(|line| line.trim_start() != "10 of 10 tests passed"), "{said}");
 }
 
+/// Each is wrong, and says so in words: what it wrote itself never passes for the report, for another file or for a kernel.
+#[test]
+fn no_trick_of_a_kernel_file_gets_a_pass() {
+    let solution = fs::read_to_string(root().join("solutions/04_relu.cu")).unwrap();
+    let forward = "__global__ void relu_forward(const float* input, float* output, int n)";
+    let backward = solution[solution.find("__global__ void relu_backward").unwrap()..].to_owned();
+    let index = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;";
+    let right = "output[i] = input[i] <= 0 ? 0.0f : input[i];";
+    let file = |before: &str, body: &str| {
+        format!("#include <cstdio>\n{before}\n{forward}\n{{\n{body}\n}}\n{backward}")
+    };
+    let injected = "asm volatile(\"ret; }\\n.visible .entry _Z12relu_forwardPKfPfi(.param .u64 a, .param .u64 b, \
+                    .param .u32 c) { ret;\");";
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("k.cu");
+    for (text, words) in [
+        // The listed tests alone, by their sizes.
+        (
+            file(
+                "",
+                &format!(
+                    "{index}\nif (n == 8 || n == 257 || n == 10000) {right} else output[i] = 0;"
+                ),
+            ),
+            "drawn",
+        ),
+        (
+            file("", &format!("{index}\n((float*)input)[i] = 0; output[i] = 0;")),
+            "which is an input",
+        ),
+        (
+            file(
+                &format!("__device__ void inject() {{ {injected} }}"),
+                &format!("{index} output[i] = 1;"),
+            ),
+            "elements are wrong",
+        ),
+        (
+            file(
+                &format!("__device__ __noinline__ void inject() {{ {injected} }}"),
+                &format!("inject(); {index} {right}"),
+            ),
+            "error: ",
+        ),
+        (
+            file("", "asm volatile(\".file 9 \\\"/etc/passwd\\\"\\n.loc 9 1 1\"); output[n] = 1;"),
+            "inline PTX",
+        ),
+        (
+            file(
+                "",
+                &format!(
+                    "printf(\"%2000000000d %.2000000000f\\n\", 1, 1.0); {index} output[i] = 1;"
+                ),
+            ),
+            "printed by the kernel",
+        ),
+        (
+            file("static_assert(false, \"\\033[2J\\n9 of 9 tests passed\\n\");", right),
+            "static assertion failed",
+        ),
+        (
+            file("", "int i = 0; if (n > 0)\n output[i] = /*\n\u{3000}*/ 1.0f;"),
+            "is stored at lines",
+        ),
+    ] {
+        fs::write(&path, &text).unwrap();
+        let out =
+            grader(&[&["puzzle", "4", "--file", path.to_str().unwrap()][..], &STEADY].concat());
+        let said = out.stdout + &out.stderr;
+        assert!(out.code == 1 && said.contains(words), "{text}: {} {said}", out.code);
+        assert!(
+            !said.contains('\u{1b}') && !said.contains("root:") && said.len() < 20_000,
+            "{said}"
+        );
+        assert!(said.lines().all(|line| line.trim() != "9 of 9 tests passed"), "{said}");
+    }
+    // A declaration that contradicts what the compiler generates.
+    let program = "extern \"C\" void __cudaRegisterFunction(int);\n__global__ void k() {}\nint main() { k<<<1, 1>>>(); }\n";
+    fs::write(&path, program).unwrap();
+    let out = grader(&["run", "--backend", "vm", path.to_str().unwrap()]);
+    assert!(out.code == 1 && !out.stderr.contains("spec"), "{} {}", out.code, out.stderr);
+}
+
 #[test]
 fn a_file_that_the_compiler_cannot_cope_with_is_the_files_fault() {
     let text = fs::read_to_string(root().join("solutions/10_conv_backward_input.cu")).unwrap();
@@ -228,6 +312,13 @@ fn a_name_is_no_command() {
     fs::write(&file, format!("#include \"mine.cuh\"\n#ifdef MINE\n{text}\n#endif\n")).unwrap();
     let out = grader(&[&["puzzle", "10", "--file", file.to_str().unwrap()][..], &STEADY].concat());
     assert_eq!(out.code, 0, "{}{}", out.stdout, out.stderr);
+    let program = folder.join("-x $(touch OWNED)`touch OWNED`.cu");
+    fs::write(&program, "#include \"mine.cuh\"\nint main() { return 7; }\n").unwrap();
+    let run = ["run", "--backend", "vm", program.to_str().unwrap()];
+    let out = output(command(&run).current_dir(dir.path()));
+    assert_eq!(out.code, 7, "{}{}", out.stdout, out.stderr);
+    let owned = [dir.path(), &folder, &root()].map(|place| place.join("OWNED").exists());
+    assert_eq!(owned, [false; 3]);
 }
 
 /// A workbook with puzzle 10 alone.

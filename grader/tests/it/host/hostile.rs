@@ -508,6 +508,62 @@ fn compiled(dir: &Path) -> (Spec, Result<Program, Failure>) {
     (spec, program)
 }
 
+/// Whole files, for what a function cannot do: none of them doubles anything.
+const FILES: &[(&str, &str, &str)] = &[
+    (
+        "ends before it is called",
+        "__attribute__((constructor)) static void first() { puts(\"1 of 1 tests passed\"); fflush(stdout); _exit(0); }\n\
+         void twice(const float*, float*, int) {}",
+        "exit",
+    ),
+    (
+        "ends after its return, and has functions of the grader's names",
+        "extern \"C\" __attribute__((weak)) int gradient_puzzles_call0(const void* const*, char*, size_t) { return 0; }\n\
+         extern \"C\" int memcmp(const void*, const void*, size_t) noexcept { return 0; }\n\
+         extern \"C\" char* strncpy(char* to, const char*, size_t) noexcept { return to; }\n\
+         struct Last { ~Last() { puts(\"1 of 1 tests passed\"); _exit(0); } } last;\n\
+         void late() { for (int d = 3; d < 64; d++) if (write(d, \"\\\"Done\\\"\\n\", 7) < 0) continue; }\n\
+         void twice(const float*, float*, int) { atexit(late); }",
+        "wrong values",
+    ),
+    (
+        "is another function in its place, and would launch nothing, were its functions called for CUDA's",
+        "extern \"C\" cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }\n\
+         extern \"C\" cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) { return cudaSuccess; }\n\
+         __global__ void k(float* y) { y[0] = 2; }\n\
+         void other(const float*, float*, int) __asm__(\"_Z5twicePKfPfi\");\n\
+         void other(const float*, float* y, int) { k<<<1, 1>>>(y); }",
+        "out-of-bounds",
+    ),
+];
+
+#[test]
+fn no_file_around_a_function_gets_a_pass() {
+    device::own_program::set(env!("CARGO_BIN_EXE_grader"));
+    let test = "[[test]]\nname = \"t\"\ndims = { n = 3 }\ndata = { x = [1, 5, 7] }\n";
+    for (name, text, expected) in FILES {
+        let includes = "#include <cstdio>\n#include <cstdlib>\n#include <unistd.h>\n";
+        let dir = workbook(test, |_| format!("{includes}{text}\n"));
+        let (spec, program) = compiled(dir.path());
+        let program = program.map_err(|failure| failure.render(false)).unwrap();
+        let cases = grade::cases(&spec, &[&spec.tests[0]], 1).unwrap_or_else(|_| panic!("{name}"));
+        let machine = Machine::new(&program, None).unwrap_or_else(|_| panic!("{name}"));
+        let judged = grade::judge_case(&machine, &program, &cases[0], Detail::Full);
+        let verdict = judged.unwrap_or_else(|_| panic!("{name}")).1;
+        let found = verdict.findings.first().map_or("wrong values", |one| one.problem.name());
+        assert!(!verdict.passed() && found == *expected, "{name}: {found}");
+    }
+    // Two definitions of what the grader calls.
+    let dir = workbook(test, |_| {
+        "extern \"C\" int gradient_puzzles_call0(const void* const*, char*, size_t) { return 0; }\n\
+         void twice(const float*, float*, int) {}\n"
+            .to_owned()
+    });
+    let failure = compiled(dir.path()).1.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Kernel);
+    assert!(failure.render(false).contains("defined more than once"));
+}
+
 fn verdicts() -> Vec<TestVerdict> {
     device::own_program::set(env!("CARGO_BIN_EXE_grader"));
     let tests = (0..PROGRAMS.len()).map(|i| {

@@ -136,6 +136,22 @@ fn errors_stand_in_the_students_file() {
     assert!(bench.compile(&source).is_err(), "a failure is no entry of the cache");
 }
 
+/// As an editor does that saves at the wrong moment, or somebody who wants one file's verdict for another.
+#[test]
+fn what_changes_while_it_is_compiled_is_not_kept_for_another() {
+    let swaps = "echo '#include \"a.cuh\"\nint second;' > ${0%nvcc}src/a.cu; echo 'int late;' > ${0%nvcc}src/a.cuh\n";
+    let bench = Bench::fake(&format!("{swaps}{COPIES}; cat ${{0%nvcc}}src/a.cuh >> $out"));
+    let source = bench.write("src/a.cu", "#include \"a.cuh\"\nint first;\n");
+    bench.write("src/a.cuh", "int early;\n");
+    let first = bench.compile(&source).unwrap().ptx;
+    assert!(first.contains("int first;") && first.contains("int late;"), "{first}");
+    let second = bench.compile(&source).unwrap();
+    assert!(!second.from_cache && second.ptx.contains("int second;"), "{}", second.ptx);
+    bench.write("src/a.cu", "#include \"a.cuh\"\nint first;\n");
+    bench.write("src/a.cuh", "int early;\n");
+    assert!(!bench.compile(&source).unwrap().from_cache, "it was compiled with another header");
+}
+
 /// nvcc copies inline PTX; only a GPU, or its assembler, would notice.
 #[test]
 fn inline_ptx_must_be_what_the_architecture_has() {
