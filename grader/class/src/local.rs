@@ -97,9 +97,14 @@ pub fn run(
     match failures.into_values().next() {
         None => Ok(()),
         Some(mut first) => {
-            let help = format!("{count} tasks have no result yet; the same command goes on");
+            let left = match count {
+                0 => None,
+                1 => Some("1 task has no result yet".to_owned()),
+                _ => Some(format!("{count} tasks have no result yet")),
+            };
+            let help = left.map(|left| left + "; the same command goes on");
             if let Some(diagnostic) = first.diagnostics.first_mut() {
-                diagnostic.help.push(help);
+                diagnostic.help.extend(help);
             }
             Err(first)
         }

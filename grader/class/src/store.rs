@@ -5,10 +5,12 @@
 
 use crate::plan::write_whole;
 use crate::task::{Graded, Outcome};
+use rustix::fs::OFlags;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The folder of the results of a class.
@@ -70,9 +72,11 @@ impl Store {
     /// The folder cannot be written; then there is no result.
     pub fn put(&self, Outcome { graded, document }: &Outcome) -> io::Result<()> {
         // A machine that loses its power may leave a part of it, which is no result.
-        write_whole(&self.path(&graded.key), &serde_json::to_vec(&Kept { graded, document })?)?;
+        let path = self.path(&graded.key);
+        let text = serde_json::to_vec(&Kept { graded, document })?;
+        write_whole(&path, &text).map_err(|e| naming(&path, &e))?;
         // One line for each task that was graded, by whom and how long: for people. A short line is written in one piece.
-        let mut log = File::options().create(true).append(true).open(&self.log)?;
+        let mut log = appended(&self.log)?;
         let Graded { key, puzzle, host, seconds, .. } = graded;
         let line = format!("{key} puzzle {puzzle} {seconds:.2} s, {host}\n");
         log.write_all(line.as_bytes())
@@ -94,8 +98,7 @@ impl Store {
         if self.has(key) {
             return Ok(None);
         }
-        let path = self.locks.join(key);
-        let lock = File::options().create(true).append(true).open(path)?;
+        let lock = appended(&self.locks.join(key))?;
         match lock.try_lock() {
             // Another grader may have finished it between the two questions.
             Ok(()) if self.has(key) => Ok(None),
@@ -110,7 +113,7 @@ impl Store {
     /// # Errors
     /// The folder cannot be written.
     pub fn turn_to_write(&self) -> io::Result<Claim> {
-        let lock = File::options().create(true).append(true).open(self.locks.join("pages"))?;
+        let lock = appended(&self.locks.join("pages"))?;
         lock.lock()?;
         Ok(Claim { _lock: lock })
     }
@@ -118,6 +121,18 @@ impl Store {
     fn path(&self, key: &str) -> PathBuf {
         self.results.join(format!("{key}.json"))
     }
+}
+
+/// A file to append to. A pipe in its place is not waited for.
+fn appended(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.create(true).append(true).custom_flags(OFlags::NONBLOCK.bits() as i32);
+    options.open(path).map_err(|e| naming(path, &e))
+}
+
+/// The error with the file that it is about.
+fn naming(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]
@@ -181,6 +196,9 @@ mod tests {
         let (mode, kind) = (rustix::fs::Mode::RWXU, rustix::fs::FileType::Fifo);
         rustix::fs::mknodat(rustix::fs::CWD, store.path("ef"), kind, mode, 0).unwrap();
         assert_eq!(store.get("ef"), None, "a pipe is not waited for");
+        rustix::fs::mknodat(rustix::fs::CWD, store.locks.join("ef"), kind, mode, 0).unwrap();
+        let error = store.claim("ef").unwrap_err().to_string();
+        assert!(error.contains("locks/ef"), "{error}");
         store.forget("ab").unwrap();
         assert!(store.claim("ab").unwrap().is_some());
     }

@@ -82,6 +82,13 @@ fn grade(
     }
     let workbook = console::workbook(workbook)?;
     let out = made(&args.out)?;
+    // Copies of submissions would be found as those of a student.
+    if args.submissions.canonicalize().is_ok_and(|folder| out.starts_with(folder)) {
+        let title = format!("{} would lie among the submissions", args.out.display());
+        let help =
+            "name another folder for the results with --out, or that of the submissions alone";
+        return Err(Failure::new(FailureKind::Usage, title, help));
+    }
     let class = Class { settings: &settings, workbook: &workbook, out: &out };
     let (plan, roster) = class.plan(found(args, &class)?, nvcc)?;
     let store = Store::open(&out).map_err(|e| unwritable(&out, &e))?;

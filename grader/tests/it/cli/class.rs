@@ -81,6 +81,18 @@ fn a_class_is_graded_once_and_goes_on_where_it_was() {
 }
 
 #[test]
+fn results_are_no_submissions() {
+    let class = Class::new(&[]);
+    let refused = class.grader(&["class", "grade", ".", "--partly-confined"]);
+    assert_eq!(refused.code, 2, "{}", refused.stdout);
+    assert!(
+        refused.stderr.contains("grades would lie among the submissions"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn a_packed_workbook_works_without_solutions() {
     let class = Class::new(&[]);
     let packed = class.grader(&["class", "pack"]);
@@ -256,7 +268,9 @@ fn two_graders_on_one_folder_share_the_work() {
     }
     let log = fs::read_to_string(class.path("grades/graded.log")).unwrap();
     let tasks: BTreeSet<&str> = log.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert_eq!((tasks.len(), log.lines().count()), (6, 6), "{log}");
+    assert_eq!(tasks.len(), log.lines().count(), "a task was graded twice: {log}");
+    // The one that was killed may have had its results written, and not yet their lines.
+    assert!(tasks.len() >= 4 && names(&class.path("grades/results")).len() == 6, "{log}");
     let table = fs::read_to_string(class.path("grades/class.csv")).unwrap();
     assert_eq!(table.matches(",passed,").count(), 6, "{table}");
 }
