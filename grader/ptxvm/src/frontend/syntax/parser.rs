@@ -241,7 +241,9 @@ impl<'a> Parser<'_, 'a> {
                 ".align" => {
                     let value = self.int()?;
                     if !value.is_power_of_two() || value > 1 << 16 {
-                        return Err(self.error(format!("alignment {value} is not a power of two")));
+                        return Err(self.error(format!(
+                            "alignment {value} is not a power of two up to 65536"
+                        )));
                     }
                     // After `.ptr` it is the alignment of what the parameter points to.
                     if !pointer {
