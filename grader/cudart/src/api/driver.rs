@@ -64,50 +64,27 @@ unsafe fn find(name: *const c_char, function: *mut *const (), status: *mut c_int
     })
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetDriverEntryPoint(
-    name: *const c_char,
-    function: *mut *const (),
-    _flags: u64,
-    status: *mut c_int,
-) -> u32 {
-    // SAFETY: as the runtime asks of the program.
-    unsafe { find(name, function, status) }
+/// Each entry: a function that finds others, with those of its parameters that say nothing here.
+macro_rules! entry_points {
+    ($($point:ident($($ignored:ident: $type:ty),*);)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $point(
+            name: *const c_char,
+            function: *mut *const (),
+            $($ignored: $type,)*
+            status: *mut c_int,
+        ) -> u32 {
+            // SAFETY: as the runtime asks of the program.
+            unsafe { find(name, function, status) }
+        }
+    )*};
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetDriverEntryPoint_ptsz(
-    name: *const c_char,
-    function: *mut *const (),
-    _flags: u64,
-    status: *mut c_int,
-) -> u32 {
-    // SAFETY: as the runtime asks of the program.
-    unsafe { find(name, function, status) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetDriverEntryPointByVersion(
-    name: *const c_char,
-    function: *mut *const (),
-    _version: c_uint,
-    _flags: u64,
-    status: *mut c_int,
-) -> u32 {
-    // SAFETY: as the runtime asks of the program.
-    unsafe { find(name, function, status) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetDriverEntryPointByVersion_ptsz(
-    name: *const c_char,
-    function: *mut *const (),
-    _version: c_uint,
-    _flags: u64,
-    status: *mut c_int,
-) -> u32 {
-    // SAFETY: as the runtime asks of the program.
-    unsafe { find(name, function, status) }
+entry_points! {
+    cudaGetDriverEntryPoint(_flags: u64);
+    cudaGetDriverEntryPoint_ptsz(_flags: u64);
+    cudaGetDriverEntryPointByVersion(_version: c_uint, _flags: u64);
+    cudaGetDriverEntryPointByVersion_ptsz(_version: c_uint, _flags: u64);
 }
 
 #[unsafe(no_mangle)]

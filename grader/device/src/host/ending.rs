@@ -17,6 +17,16 @@ pub struct End {
     pub open: Vec<String>,
 }
 
+/// What it means that a signal ended confined code, which may compute for so many seconds.
+pub fn fault_of_signal(signal: i32, seconds: u64) -> HostFault {
+    let is = |one: Signal| one.as_raw() == signal;
+    match signal {
+        _ if is(Signal::SYS) => HostFault::Forbidden,
+        _ if is(Signal::XCPU) => HostFault::TooLong { seconds },
+        _ => HostFault::Crash { signal },
+    }
+}
+
 /// What the end of the process and its own report say together. The process must have ended by itself, with code 0, and
 /// said that every call returned; anything else is a fault.
 pub fn end(finished: &Finished, report: &str, bounds: &Bounds, output: usize) -> End {
@@ -40,16 +50,13 @@ pub fn end(finished: &Finished, report: &str, bounds: &Bounds, output: usize) ->
             Line::Done => done = true,
         }
     }
-    let signal = |signal: Signal| signal.as_raw();
     let ended = match finished.ending {
         _ if finished.truncated => Some(HostFault::Flood { limit: output }),
         Termination::TimedOut => Some(HostFault::TooLong { seconds }),
-        Termination::Signal(n) if n == signal(Signal::SYS) => Some(HostFault::Forbidden),
-        Termination::Signal(n) if n == signal(Signal::XCPU) => Some(HostFault::TooLong { seconds }),
-        Termination::Signal(n) if n == signal(Signal::KILL) && too_long => {
+        Termination::Signal(n) if n == Signal::KILL.as_raw() && too_long => {
             Some(HostFault::TooLong { seconds })
         }
-        Termination::Signal(signal) => Some(HostFault::Crash { signal }),
+        Termination::Signal(signal) => Some(fault_of_signal(signal, seconds)),
         Termination::Code(0) if done || !said.is_empty() => None,
         Termination::Code(code) => Some(HostFault::Exit { code }),
     };

@@ -21,6 +21,7 @@ mod watch;
 
 pub(crate) use child::close_all_but;
 pub use child::{CHILD_COMMAND, main as child_main};
+pub(crate) use ending::fault_of_signal;
 pub use library::{HostProgram, compile, compile_variants};
 pub use recording::{RecordedLaunch, RecordedParam, Recording};
 pub use run::{DISK, HostBackend};

@@ -9,7 +9,7 @@ mod named;
 pub use child::main as child_main;
 
 use crate::finding::{Check, Finding, HostFault, Problem};
-use crate::host::DISK;
+use crate::host::{DISK, fault_of_signal};
 use cudart::order::has_streams;
 use cudart::server::serve;
 use cudart::vm::{KernelProfile, VmDevice};
@@ -276,10 +276,7 @@ fn ending(status: ExitStatus, confined: bool) -> Option<HostFault> {
     let is = |one: &Signal| one.as_raw() == signal;
     match signal {
         _ if [Signal::INT, Signal::TERM, Signal::HUP, Signal::PIPE].iter().any(is) => None,
-        _ if confined && is(&Signal::SYS) => Some(HostFault::Forbidden),
-        _ if confined && is(&Signal::XCPU) => {
-            Some(HostFault::TooLong { seconds: child::BOUNDS.cpu_seconds })
-        }
+        _ if confined => Some(fault_of_signal(signal, child::BOUNDS.cpu_seconds)),
         _ => Some(HostFault::Crash { signal }),
     }
 }

@@ -52,6 +52,13 @@ impl MapField {
         (start + dimension as u32 * size, size)
     }
 
+    /// Writes the field of a map, or its element for a dimension.
+    fn write(self, map: &mut [u8; MAP_BYTES], dimension: usize, value: u64) {
+        let (start, size) = self.place(dimension);
+        let of = &mut map[start as usize..(start + size) as usize];
+        of.copy_from_slice(&value.to_le_bytes()[..size as usize]);
+    }
+
     /// Elements of the field.
     pub fn count(self) -> usize {
         match self {
@@ -155,10 +162,8 @@ impl TensorMapFields {
     /// What is wrong with it, or not supported.
     pub fn encode(&self) -> Result<[u8; MAP_BYTES], &'static str> {
         let mut bytes = [0; MAP_BYTES];
-        let mut set = |field: MapField, dimension, value: u64| {
-            let (start, size) = field.place(dimension);
-            let of = &mut bytes[start as usize..(start + size) as usize];
-            of.copy_from_slice(&value.to_le_bytes()[..size as usize]);
+        let mut set = |field: MapField, dimension, value| {
+            field.write(&mut bytes, dimension, value);
         };
         set(MapField::GlobalAddress, 0, self.address);
         set(MapField::Rank, 0, self.rank.wrapping_sub(1).into());
@@ -451,10 +456,8 @@ mod tests {
         change: impl Fn(&mut dyn FnMut(MapField, usize, u64)),
     ) -> Result<TensorMap, &'static str> {
         let mut bytes = [0; MAP_BYTES];
-        let mut set = |field: MapField, dimension, value: u64| {
-            let (start, size) = field.place(dimension);
-            let of = &mut bytes[start as usize..(start + size) as usize];
-            of.copy_from_slice(&value.to_le_bytes()[..size as usize]);
+        let mut set = |field: MapField, dimension, value| {
+            field.write(&mut bytes, dimension, value);
         };
         set(MapField::GlobalAddress, 0, 4096);
         set(MapField::Rank, 0, 1);
