@@ -94,6 +94,9 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
         all.extend(at_blocks.iter().cloned().map(Some));
         how.resize(all.len(), (0, flavour));
     }
+    // In a long sum of integers around 0 a small mistake is within the bound.
+    all.extend(at_blocks.into_iter().filter(sizes::is_far).map(Some));
+    how.resize(all.len(), (0, Flavour::LargestLast));
     let (between, together) = (drawer.between(), drawer.together());
     let (beside, shared) = (drawer.beside_partners(), drawer.shared());
     // The largest set may lack a kernel, which needs large sizes as well.
@@ -102,7 +105,9 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
             (&between, Flavour::Integers),
             (&together, Flavour::Integers),
             (&beside, Flavour::LargestLast),
-            (&shared, Flavour::Integers),
+            // Parts that are large or have many bits, so that one that is rounded shows.
+            (&shared, Flavour::LargestLast),
+            (&shared, Flavour::Normal),
         ] {
             all.extend(sizes.iter().cloned().map(Some));
             how.resize(all.len(), (set, flavour));

@@ -24,6 +24,8 @@ pub(super) struct Allowed {
     pub compared: bool,
     /// Subnormal numbers: not where they are added, since an atomic addition of floats may take them for 0 (PTX ISA, `atom`).
     pub subnormal: bool,
+    /// It is multiplied with nothing: tensor cores cut off what they add to a larger product.
+    pub alone: bool,
     /// The values that are not finite which tests of the spec give to this input, and so define what they lead to.
     pub stated: Vec<f64>,
     /// Positive numbers below [`SMALL`] that stand in what is computed from the input: a constant that keeps a root or a
@@ -89,7 +91,7 @@ impl Permitted {
             Infinite::Everywhere
         } else if nan
             && self.products(spec, input) <= 1
-            && reached.iter().all(|(_, text)| is_sum_of_products(text))
+            && reached.iter().all(|(_, text)| is_sum_of_products(text) && !self.uses_parts(text))
         {
             Infinite::Few
         } else {
@@ -100,6 +102,7 @@ impl Permitted {
             infinite,
             extreme: self.products(spec, input) <= 1,
             compared: reached.iter().any(|(_, text)| only_chooses(text) && reads(text, input)),
+            alone: self.products(spec, input) == 0,
             subnormal: !reached.iter().any(|(_, text)| text.contains("sum[")),
             stated: stated(spec, input),
             constants: small_constants(spec, &reached),
@@ -107,6 +110,13 @@ impl Permitted {
             linear,
             exponent: reached.iter().any(|(_, text)| calls(text).any(|f| f == "exp")),
         }
+    }
+
+    /// Whether it has a product and reads what another statement computes: one kernel multiplies by that sum, another one by its terms,
+    /// which is `inf - inf` where the factor is infinite.
+    fn uses_parts(&self, text: &str) -> bool {
+        outside_brackets(text).contains('*')
+            && self.statements.iter().any(|(name, _)| reads(text, name))
     }
 
     /// The largest number of products on the way from the input to an output; many for a division or a function. Beyond one,

@@ -2,7 +2,7 @@
 
 use super::SMALL_STEPS;
 use crate::rng::Stream;
-use crate::spec::{DRAWN, DrawnSizes, Purpose, SizeRange, Spec, Test};
+use crate::spec::{DRAWN, DrawnSizes, SizeRange, Spec, Test};
 use crate::tensor::Tensor;
 use indexmath::{Cost, Dims};
 use std::collections::{BTreeSet, VecDeque};
@@ -33,6 +33,9 @@ const MOST_GATHERED: u64 = 1 << 23;
 
 /// A multiple of a block is far if it is above this, if the cost allows.
 const FAR: i64 = 1_024;
+
+/// Powers of two next to which a small size is drawn; smaller ones come often enough by chance.
+const POWERS: [i64; 3] = [16, 32, 64];
 
 /// A size that is the largest in a small case is beyond the small ones by this factor at most.
 const LARGER: i64 = 3;
@@ -71,8 +74,8 @@ pub(super) struct Drawer<'a> {
 }
 
 impl Drawer<'_> {
-    /// Sizes of the `nth` small case: the smallest possible, then others; in every fourth two sizes are equal, all others are
-    /// different where that is possible.
+    /// Sizes of the `nth` small case: the smallest possible, then others; in every fourth two sizes are equal, in every fourth one is
+    /// beside a power of two, all others are different where that is possible.
     pub fn small(&mut self, nth: usize) -> Option<Dims> {
         if nth == 0 {
             let least = self.drawn.ranges.iter().map(|r| (r.name.clone(), r.min)).collect();
@@ -84,8 +87,11 @@ impl Drawer<'_> {
         for i in 0..TRIES {
             // Smaller and smaller, until they are cheap enough.
             let mut free = self.random(None, |values| values.take(1 + i / SMALLER).min());
-            if nth % 4 == 3 {
-                self.equate(&mut free, nth / 4);
+            match nth % 4 {
+                // Not at any price: a constraint may forbid it.
+                1 if i < SMALLER => self.move_beside_a_power(&mut free, nth / 4),
+                3 => self.equate(&mut free, nth / 4),
+                _ => {}
             }
             if self.drawn.allows(self.spec, &free) && self.is_possible(&free, SMALL_STEPS) {
                 found.push(free);
@@ -119,6 +125,21 @@ impl Drawer<'_> {
         let value = free[&a.name].clamp(low, high);
         free.insert(a.name.clone(), value);
         free.insert(b.name.clone(), value);
+    }
+
+    /// Gives a size a value at a power of two or next to it, the `nth` of all these: a mistake may need half a warp and one element.
+    fn move_beside_a_power(&self, free: &mut Dims, nth: usize) {
+        let around = |range: &SizeRange| {
+            let values = POWERS.iter().flat_map(|power| power - 1..=power + 1);
+            let possible: Vec<i64> =
+                values.filter(|n| (range.min..=range.max).contains(n)).collect();
+            possible.into_iter().map(|n| (range.name.clone(), n)).collect::<Vec<_>>()
+        };
+        let all: Vec<_> = self.drawn.ranges.iter().flat_map(around).collect();
+        if !all.is_empty() {
+            let (name, value) = all[(self.first_pair + nth) % all.len()].clone();
+            free.insert(name, value);
+        }
     }
 
     /// The sizes of the blocks of the launches, along each axis.
@@ -300,7 +321,11 @@ impl Drawer<'_> {
         let mut all = Vec::new();
         for range in drawn.ranges.iter().filter(|range| range.max < range.longest) {
             let lengths = self.lengths(range);
-            let base = self.random(None, |values| values.take(3).max());
+            let base = (0..TRIES).find_map(|_| {
+                let free = self.random(None, |values| values.take(3).max());
+                drawn.allows(self.spec, &free).then_some(free)
+            });
+            let Some(base) = base else { continue };
             if !self.changes(&base, &range.name, |was, is| was.0 == is.0 && was.1 < is.1) {
                 continue;
             }
@@ -320,14 +345,14 @@ impl Drawer<'_> {
         all
     }
 
-    /// What `is` says of the formula's cost and the elements of workspaces, before and after the size grows.
-    fn changes(&self, free: &Dims, size: &str, is: fn((u64, usize), (u64, usize)) -> bool) -> bool {
+    /// What `is` says of the formula's cost and the number of blocks, before and after the size grows.
+    fn changes(&self, free: &Dims, size: &str, is: fn((u64, u64), (u64, u64)) -> bool) -> bool {
         let mut grown = free.clone();
         grown.entry(size.to_owned()).and_modify(|size| *size *= 2);
         let costs = |free: &Dims| {
             let test = self.test(free)?;
-            let space = test.buffers.iter().filter(|b| b.purpose == Purpose::Workspace);
-            Some((computations(&test), space.map(|b| b.tensor.len()).sum()))
+            let blocks = test.calls.iter().map(|call| volume(call.grid));
+            Some((computations(&test), blocks.fold(0, u64::saturating_add)))
         };
         costs(free).zip(costs(&grown)).is_some_and(|(was, grown)| is(was, grown))
     }
@@ -541,6 +566,11 @@ impl Drawer<'_> {
     }
 }
 
+/// Whether a size is that of a far multiple of a block, or one beside it.
+pub(super) fn is_far(free: &Dims) -> bool {
+    free.values().any(|&size| size >= FAR)
+}
+
 /// Counts elements of a tensor.
 type Count = fn(&Tensor) -> usize;
 
@@ -576,12 +606,16 @@ fn formula_cost(test: &Test) -> Cost {
     test.formula.cost(&wanted)
 }
 
+/// The number of blocks of a grid, or of threads of a block.
+fn volume(extent: [u32; 3]) -> u64 {
+    extent.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul)
+}
+
 /// An estimate of what warps execute: some instructions for each thread, and some for each term, which a thread adds up
 /// alone.
 fn cost(spec: &Spec, test: &Test) -> u64 {
-    let product = |n: &[u32; 3]| n.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul);
-    let warps = |block: &[u32; 3]| product(block).div_ceil(32);
-    let launched = test.calls.iter().map(|c| product(&c.grid).saturating_mul(warps(&c.block)));
+    let warps = |block: [u32; 3]| volume(block).div_ceil(32);
+    let launched = test.calls.iter().map(|c| volume(c.grid).saturating_mul(warps(c.block)));
     let warps = launched.fold(0, u64::saturating_add);
     let outputs = test.buffers.iter().filter(|b| b.computed().is_some());
     let fewest = outputs.map(|b| b.tensor.len() as u64).min().unwrap_or(1).clamp(1, 32);

@@ -122,7 +122,10 @@ pub(super) fn make(
         Flavour::Integers | Flavour::Normal | Flavour::AfterOthers => return None,
         Flavour::Ties => {
             let few = [0.0, -0.0, 1.0, -1.0, 1.0, 2.0];
-            (0..len).map(|_| few[s.below(few.len() as u32) as usize]).collect()
+            // Zeros of both signs are the largest in the second half.
+            let none_above_zero = [0.0, -0.0, -1.0, -1.0, -2.0, 0.0];
+            let set = |i: usize| if 2 * i < len { few } else { none_above_zero };
+            (0..len).map(|i| set(i)[s.below(few.len() as u32) as usize]).collect()
         }
         Flavour::Offsets => {
             let far: &[f64] = if allowed.extreme && most > 20 {
@@ -214,8 +217,9 @@ pub(super) fn make(
         }
         Flavour::Tiny | Flavour::Huge if !allowed.extreme => return None,
         Flavour::Tiny => {
-            let exponents =
-                if allowed.subnormal { (least, least + 26) } else { (normal, normal + 10) };
+            // A subnormal half is an ordinary float, in which it is added.
+            let subnormal = allowed.subnormal || (allowed.alone && tensor.dtype == DType::F16);
+            let exponents = if subnormal { (least, least + 26) } else { (normal, normal + 10) };
             let exponent = |s: &mut Stream| s.between(exponents.0, exponents.1) as i32;
             // From 1 to 2, so that a normal number stays one.
             let digits = |s: &mut Stream| (1.0 + s.normal().abs() / 8.0).copysign(s.normal());
