@@ -35,6 +35,8 @@ pub(super) struct Allowed {
     pub under_root: bool,
     /// It is only multiplied and added, so that sums of small integers are exact.
     pub linear: bool,
+    /// All that is computed is, so that sums of products of small integers are exact.
+    pub exact: bool,
     /// An exponential is computed from it.
     pub exponent: bool,
 }
@@ -108,6 +110,7 @@ impl Permitted {
             constants: small_constants(spec, &reached),
             under_root: reached.iter().any(|(_, text)| calls(text).any(|f| ROOTS.contains(&f))),
             linear,
+            exact: self.statements.iter().all(|(_, text)| is_polynomial(text)),
             exponent: reached.iter().any(|(_, text)| calls(text).any(|f| f == "exp")),
         }
     }

@@ -534,3 +534,16 @@ fn the_parts_of_a_shared_sum_are_not_small() {
         assert!(plans(&spec, seed).iter().any(shows), "{seed}");
     }
 }
+
+/// A thousand equal terms are off in one direction, which the bound of a right kernel does not allow for.
+#[test]
+fn a_long_sum_of_inexact_terms_has_irregular_ones() {
+    let spec = puzzle("44_ln_linear_backward.toml");
+    for seed in 0..5 {
+        let long = |plan: &Plan| plan.flavour == Flavour::LargestLast && plan.free["B"] > 1024;
+        for plan in plans(&spec, seed).into_iter().filter(long) {
+            let Some((case, _)) = build(&spec, &plan, seed) else { continue };
+            assert!(start(&case, "grad(y)").iter().any(|g| g.fract() != 0.0), "{seed}: {plan:?}");
+        }
+    }
+}
