@@ -105,6 +105,7 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
             (&between, Flavour::Integers),
             (&together, Flavour::Integers),
             (&beside, Flavour::LargestLast),
+            (&shared, Flavour::Integers),
             // Parts that are large or have many bits, so that one that is rounded shows.
             (&shared, Flavour::LargestLast),
             (&shared, Flavour::Normal),
