@@ -275,6 +275,7 @@ pub use instruments::provenance::Provenance;
 pub use instruments::provenance::expansion::{Expansion, Factor, Product};
 pub use instruments::provenance::number::Number;
 pub use instruments::provenance::origins::Origin;
+pub use instruments::provenance::precision::ComputedStep;
 pub use instruments::provenance::replace::{ReplacedValue, RoundedOnTheWay};
 pub use instruments::provenance::tracker::ElementOrigin;
 pub use instruments::recording::{

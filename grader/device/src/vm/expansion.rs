@@ -6,7 +6,7 @@ use crate::provenance::{Factor, KernelFactor, KernelSum, KernelTerm, Place};
 use diagnostic::Failure;
 use indexmath::Values;
 use ptxvm::{BufferId, Expansion, Number, Product, Provenance};
-pub use ptxvm::{ReplacedValue, RoundedOnTheWay};
+pub use ptxvm::{ComputedStep, ReplacedValue, RoundedOnTheWay};
 use puzzle::case::{Case, Role};
 use puzzle::tensor::{DType, size_of};
 
@@ -171,6 +171,33 @@ impl Followed<'_> {
         let Some(buffer) = self.session.buffer(at.tensor) else { return Vec::new() };
         let start = |buffer, byte| self.start(case, buffer, byte);
         self.provenance.roundings(buffer, byte(case, at), &start, got, is_right)
+    }
+
+    /// The step whose lost digits make an element, `got`, wrong: with exact values there it would have been one for which `is_right` holds.
+    pub fn loses_digits(
+        &self,
+        case: &Case,
+        at: Place,
+        got: f64,
+        is_right: &dyn Fn(f64) -> bool,
+    ) -> Option<ComputedStep> {
+        let buffer = self.session.buffer(at.tensor)?;
+        let start = |buffer, byte| self.start(case, buffer, byte);
+        self.provenance.loses_digits(buffer, byte(case, at), &start, got, is_right)
+    }
+
+    /// The first step on the way to an element, `got`, that is NaN or infinite though what it is computed from is finite.
+    pub fn first_not_finite(&self, case: &Case, at: Place, got: f64) -> Option<ComputedStep> {
+        let buffer = self.session.buffer(at.tensor)?;
+        let start = |buffer, byte| self.start(case, buffer, byte);
+        self.provenance.first_not_finite(buffer, byte(case, at), &start, got)
+    }
+
+    /// The thread that stored an element last; `None` if no kernel wrote it.
+    pub fn writer(&self, case: &Case, at: Place) -> Option<ThreadId> {
+        let buffer = self.session.buffer(at.tensor)?;
+        let (block, thread) = self.provenance.last_writer(buffer, byte(case, at))?;
+        Some(ThreadId { block, thread })
     }
 
     /// The elements, as a report names them, that are NaN or infinite and each of which makes this one, `got`, wrong: without them it would

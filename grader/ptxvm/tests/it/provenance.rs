@@ -334,6 +334,54 @@ fn a_rounding_that_makes_an_element_wrong_is_found() {
 }
 
 #[test]
+fn the_step_that_loses_digits_or_is_the_first_infinity_is_found() {
+    // y[0] = 2 (x^2 - 10020), y[1] = 2^(10 x) * 0, y[2] = 2^(10 x).
+    let ptx = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 x, .param .u64 y) {
+        .reg .b64 %rd<3>; .reg .f32 %f<8>;
+        ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y];
+        ld.global.f32 %f1, [%rd1];
+        .loc 1 6 1
+        mul.f32 %f2, %f1, %f1;
+        .loc 1 7 1
+        add.f32 %f3, %f2, 0fC61C9000;
+        .loc 1 8 1
+        add.f32 %f4, %f3, %f3; st.global.f32 [%rd2], %f4;
+        .loc 1 9 1
+        mul.f32 %f5, %f1, 0f41200000;
+        .loc 1 10 1
+        ex2.approx.f32 %f6, %f5;
+        .loc 1 11 1
+        mul.f32 %f7, %f6, 0f00000000; st.global.f32 [%rd2+4], %f7; st.global.f32 [%rd2+8], %f6;
+        ret; }\n.file 1 \"k.cu\"\n";
+    let x = 100.1f32;
+    let mut device = Device::new(ptx);
+    let input = device.input(&[x]);
+    let out = device.output::<f32>(3);
+    let given = params(&device, &[input, out], &[]);
+    let mut followed = Followed::new(device, &[input, out], Number::F32);
+    followed.run("k", [1; 3], [1; 3], 0, given);
+    let start = |_, _| Some(f64::from(x));
+    let got = f64::from(2.0 * (x * x - 10020.0));
+    let exact = f64::from(x) * f64::from(x) - 10020.0;
+    let found = |right: f64| {
+        let is_right = |value: f64| (value - right).abs() < 1e-6;
+        followed.provenance.loses_digits(out, 0, &start, got, &is_right)
+    };
+    let step = found(2.0 * exact).unwrap();
+    assert_eq!((step.operation, step.operands), ("+", [f64::from(x * x), -10020.0]));
+    assert_eq!((step.value, step.exact), (f64::from(x * x - 10020.0), exact));
+    assert_eq!(step.loc.map(|loc| loc.line), Some(7));
+    assert_eq!(found(2.0 * exact + 0.1), None, "wrong without rounding, too");
+    for (byte, got) in [(4, f64::NAN), (8, f64::INFINITY)] {
+        let step = followed.provenance.first_not_finite(out, byte, &start, got).unwrap();
+        assert_eq!((step.operation, step.value), ("exp2", f64::INFINITY));
+        assert_eq!(step.operands, [f64::from(10.0 * x); 2]);
+        assert_eq!(step.loc.map(|loc| loc.line), Some(10));
+    }
+    assert_eq!(followed.provenance.first_not_finite(out, 0, &start, got), None);
+}
+
+#[test]
 fn limits_end_it_cleanly() {
     let n = 100;
     let mut device = Device::of(TILED);

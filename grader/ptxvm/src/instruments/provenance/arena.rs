@@ -140,8 +140,13 @@ impl Arena {
 
     /// Notes the float that a node was; of nodes that stand for other bits nothing is noted.
     pub fn observe(&mut self, id: NodeId, value: f64) {
-        use Node::{Add, Dot, Mul, Opaque, Rounded};
-        if matches!(self.get(id), Add(..) | Mul(..) | Opaque(..) | Rounded(..) | Dot(..)) {
+        use Node::{Add, Dot, Function, Mul, Opaque, Rounded};
+        let is_float = match self.get(id) {
+            Add(..) | Mul(..) | Opaque(..) | Rounded(..) | Dot(..) => true,
+            Function(name, ..) => is_float_function(name),
+            _ => false,
+        };
+        if is_float {
             let at = id.0 as usize;
             if self.seen.len() <= at {
                 self.seen.resize(self.nodes.len(), f64::NAN);
@@ -245,4 +250,9 @@ impl NodeId {
 /// Name of a node for the bits of a 16-bit float that was not widened yet.
 pub(super) fn raw(name: &str) -> &'static str {
     if name == "f16" { "f16 bits" } else { "bf16 bits" }
+}
+
+/// Whether the values of a function are floats in a register of their own: neither the bits of a shorter float nor an integer.
+pub(super) fn is_float_function(name: &str) -> bool {
+    matches!(name, "exp2" | "log2" | "sqrt" | "rsqrt" | "sin" | "cos" | "tanh" | "div")
 }

@@ -283,18 +283,18 @@ impl Provenance {
             Rule::FromInteger => match self.arena.get(x) {
                 Node::Function("integer", [inner, _], _) => inner,
                 Node::Function("int", ..) => x,
-                _ => self.arena.opaque(place),
+                _ => self.arena.opaque_of(vec![x], place),
             },
             Rule::Narrow => match self.arena.get(x) {
                 Node::Function("f16" | "bf16" | "f16 bits" | "bf16 bits", ..) => x,
                 Node::Pair(low, _) => low,
-                _ => self.arena.opaque(place),
+                _ => self.arena.opaque_of(vec![x], place),
             },
             Rule::Widen(name) => match self.arena.get(x) {
                 Node::Function(of, [inner, _], at) if of == raw(name) || of == name => {
                     self.arena.widened(name, (of, inner, at))
                 }
-                _ => self.arena.opaque(place),
+                _ => self.arena.opaque_of(vec![x], place),
             },
             Rule::Low | Rule::High => match self.arena.get(x) {
                 Node::Pair(low, high) => {
@@ -304,7 +304,7 @@ impl Provenance {
                         high
                     }
                 }
-                _ => self.arena.opaque(place),
+                _ => self.arena.opaque_of(vec![x], place),
             },
             _ => {
                 let y = self.source(step, b, lane);

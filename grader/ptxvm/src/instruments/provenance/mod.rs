@@ -9,6 +9,7 @@ mod matrix;
 mod narrow;
 pub(crate) mod number;
 pub(crate) mod origins;
+pub(crate) mod precision;
 mod registers;
 pub(crate) mod replace;
 pub(crate) mod rules;

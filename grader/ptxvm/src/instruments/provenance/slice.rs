@@ -55,8 +55,13 @@ impl Provenance {
     ) -> Option<Slice> {
         let number = self.tensors.get(&buffer)?;
         let cell = self.global.at(buffer.address() + byte, number.bytes())?;
-        let slice = Slice::of(self, self.before_store(cell.node, *number), start, most)?;
-        let result = slice.values.last().copied().unwrap_or(f64::NAN);
+        let mut slice = Slice::of(self, self.before_store(cell.node, *number), start, most)?;
+        let result = slice.values.last_mut()?;
+        // Nobody has read it, and it is too large for what it was stored as.
+        if *number == Number::F32 && got.is_infinite() && f64::from(*result as f32) == got {
+            *result = got;
+        }
+        let result = *result;
         // An infinity is near to nothing but itself, and NaN not even to that.
         let is_near = || (result - got).abs() <= DOUBT * got.abs().max(result.abs());
         let is_same = result == got || result.is_nan() && got.is_nan();
@@ -149,6 +154,15 @@ impl Slice {
             }
             Rule::Given | Rule::Unknown(_) => return None,
         })
+    }
+
+    /// All values as they would be if no float but the given ones were rounded.
+    pub fn exact(&self) -> Vec<f64> {
+        let mut exact = Vec::with_capacity(self.values.len());
+        for (rule, &value) in self.rules.iter().zip(&self.values) {
+            exact.push(Self::evaluate(rule, &exact).unwrap_or(value));
+        }
+        exact
     }
 
     /// What follows without other values.

@@ -120,6 +120,13 @@ impl Provenance {
         })
     }
 
+    /// Block and thread that stored an element of a named tensor last; `None` if no kernel wrote it.
+    pub fn last_writer(&self, buffer: BufferId, byte: u64) -> Option<([u32; 3], [u32; 3])> {
+        let number = self.tensors.get(&buffer)?;
+        let cell = self.global.at(buffer.address() + byte, number.bytes())?;
+        Some((cell.by.block, cell.by.thread))
+    }
+
     pub(super) fn loc(&self, place: LocationId) -> Option<SourceLoc> {
         self.places.get((place as usize).checked_sub(1)?).cloned()
     }
