@@ -161,6 +161,7 @@ pub use sized_formula::SizedFormula;
 pub use span::Span;
 pub use terms::expansion::{ElementRef, Term};
 pub use variants::branches::{Branch, Compared, branches};
+pub use variants::chosen::{Candidate, candidate};
 pub use variants::inputs::{InputElement, inputs, slope};
 pub use variants::parts::{PartValue, parts};
 pub use variants::search::{

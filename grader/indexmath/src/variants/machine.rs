@@ -233,6 +233,37 @@ impl<'a> Machine<'a> {
         found
     }
 
+    /// What the search of an `argmax` or `argmin`, which element `flat` of the model's last part is, finds at the position `at`: the value, and
+    /// the element that it is. `None` if the part is no such search, or the position lies outside.
+    pub(crate) fn candidate_of(
+        &self,
+        flat: usize,
+        at: i64,
+    ) -> Option<(f64, Option<(TensorId, usize)>)> {
+        let last = self.model.parts.len() - 1;
+        let Code::Reduce(kind, ranges, body) = &self.bodies[last] else { return None };
+        let mut run = self.run(&[]);
+        run.env = self.coordinates(last, flat);
+        let mut rest = at;
+        for range in ranges.iter().rev() {
+            let size = run.int(&range.to)?;
+            run.env[range.index] = rest.checked_rem_euclid(size)?;
+            rest = rest.checked_div_euclid(size)?;
+        }
+        if rest != 0 || !kind.gives_position() {
+            return None;
+        }
+        let value = run.value(body, *kind)?.value;
+        let element = match &**body {
+            Code::Read(read) => match run.address(read)? {
+                Address::Inside(flat) => Some((read.tensor, flat)),
+                Address::Outside => None,
+            },
+            _ => None,
+        };
+        Some((value, element))
+    }
+
     fn note<'s>(
         &'s self,
         run: &mut Run<'_, '_>,

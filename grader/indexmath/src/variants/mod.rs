@@ -9,6 +9,7 @@
 //! - [`value`]: numbers as a kernel computes them;
 //! - [`machine`]: evaluates a formula with slips, element by element;
 //! - [`branches`]: which way the right formula's conditions go;
+//! - [`chosen`]: what stands at the positions of a search;
 //! - [`parts`]: the values of the right formula's parts;
 //! - [`inputs`]: the elements that the right formula computes an element from;
 //! - [`search`]: compares them with what was observed.
@@ -17,6 +18,7 @@
 //! place of the program: it needs the outputs alone, and its answer is in the terms of the formula.
 
 pub(crate) mod branches;
+pub(crate) mod chosen;
 mod code;
 pub(crate) mod enumerate;
 pub(crate) mod inputs;

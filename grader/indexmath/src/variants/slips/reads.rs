@@ -3,6 +3,7 @@
 use super::{Edit, Place, integers};
 use crate::syntax::int_expr::{IntExpr, IntKind, IntOp};
 use crate::syntax::operators::{Function, Op};
+use crate::variants::text::number;
 use crate::variants::tree::{Access, Check, Tree};
 
 pub(super) fn edits(place: &Place) -> Vec<Edit> {
@@ -13,8 +14,26 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
     edits.extend(strides(place, access));
     edits.extend(checks(place, access));
     edits.extend(powers(place, access));
+    edits.extend(numbers(place, access));
     edits
 }
+
+/// A number in the place of a tensor without axes: a constant that is written into a kernel.
+fn numbers(place: &Place, access: &Access) -> Vec<Edit> {
+    if !access.subscripts.is_empty() {
+        return Vec::new();
+    }
+    let text = place.model.access_text(access);
+    let of = |value: f64| {
+        let says = format!("the number {} stands in the place of {text}", number(value));
+        Edit::new(format!("number {value}"), 2, Tree::Number(value), says)
+    };
+    let powers = (1..=SMALLEST_POWER).map(|n| 10_f64.powi(-n));
+    [0.0, 1.0].into_iter().chain(powers).map(of).collect()
+}
+
+/// The smallest power of ten that is tried for a number.
+const SMALLEST_POWER: i32 = 12;
 
 /// `now` in the place of `correct`, in words.
 pub(super) fn replaced(place: &Place, correct: &Access, now: &Access) -> String {
