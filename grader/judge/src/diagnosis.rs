@@ -6,7 +6,9 @@ use crate::other_cases::OtherCases;
 use crate::subject::Subject;
 use crate::trials::Trials;
 use crate::verdict::TestVerdict;
-use crate::{branch, formula_variant, half_steps, inputs, intermediate};
+use crate::{
+    branch, choice, formula_variant, half_steps, inputs, intermediate, places, sizes, threads,
+};
 use device::backend::Run;
 use device::vm::VmBackend;
 use puzzle::case::Case;
@@ -28,19 +30,24 @@ pub fn diagnose(
     let trials = Trials::new(machine.backend(), others, case, &name);
     let verdict = formula_variant::explain(&trials, case, run, verdict, at);
     let verdict = branch::explain(case, run, verdict, at);
+    let verdict = choice::explain(case, run, verdict, at);
     let on_vm = |vm: &VmBackend, trials: &Trials<'_, '_>, verdict| {
         let subject = Subject::new(vm, case);
         let verdict = intermediate::explain(&subject, program, trials, verdict, at);
         let verdict = half_steps::explain(program, case, verdict, at);
-        inputs::explain(&subject, verdict, at)
+        let verdict = inputs::explain(&subject, verdict, at);
+        threads::explain(&subject, verdict, at)
     };
-    match machine {
+    let verdict = match machine {
         Machine::Vm(vm) => on_vm(vm, &trials, verdict),
         // It runs on the virtual machine for this, wherever it ran before.
         Machine::Gpu(_) => match program.virtual_machine() {
             Ok(vm) => on_vm(&vm, &Trials::new(&vm, others, case, &name), verdict),
             Err(_) => verdict,
         },
-        Machine::Host(_) => verdict,
-    }
+        // Each case takes long.
+        Machine::Host(_) => return verdict,
+    };
+    let verdict = places::explain(&trials, case, verdict, at);
+    sizes::explain(machine.backend(), others, case, verdict, at)
 }

@@ -116,14 +116,15 @@ pub fn judge(
     }
     let Some((first, smallest)) = smallest else { return Ok(Some(passed(cases, time, seed))) };
     let (run, mut verdict) = grade::judge_case(machine, program, &smallest.case, Detail::Full)?;
+    verdict.smallest = Some(smallest.plan.flavour);
     if verdict.passed() {
         // What fails by chance may pass the second time.
         verdict = judgement::with_formula(smallest.verdict, &smallest.case);
+        verdict.smallest = Some(smallest.plan.flavour);
     } else {
         let others = OtherCases::of_drawn(spec, seed, first);
         verdict = diagnose((machine, program), &others, (&smallest.case, &run), verdict);
     }
-    verdict.smallest = Some(smallest.plan.flavour);
     Ok(Some(verdict))
 }
 

@@ -130,6 +130,10 @@ fn confirmed(
             same = None;
         }
         other_sizes |= explains && other.dims != case.dims;
+        // Enough runs agree; the others only tell variants apart, and what underflows in them may contradict all.
+        if at >= ENOUGH && confirmed > 0 && fits.iter().all(|fit| *fit == Fit::Contradicts) {
+            continue;
+        }
         let mut fits = fits.into_iter();
         fitting.retain(|_| fits.next() != Some(Fit::Contradicts));
         if fitting.is_empty() {

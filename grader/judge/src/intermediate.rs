@@ -9,7 +9,7 @@ use crate::trials::Trials;
 use crate::verdict::{PartKind, TestVerdict, WrongPart};
 use cpptext::statements::is_head;
 use device::finding::SourceLoc;
-use device::vm::expansion::{Effort, ReplacedValue, RoundedOnTheWay};
+use device::vm::expansion::{ComputedStep, Effort, ReplacedValue, RoundedOnTheWay};
 use indexmath::{Approx, PartValue, parts};
 
 /// Further elements of the case that are looked at.
@@ -18,8 +18,8 @@ const MORE_ELEMENTS: usize = 2;
 const MORE_CASES: usize = 2;
 /// Cases that are tried for them.
 const MOST_TRIED: usize = 5;
-/// An element tells something where its bound is no larger than this part of its error.
-const CLEAR: f64 = 1e-2;
+/// An element is right with another value on the way where no more than this part of its error is left, nor more than its bound.
+const LEFT: f64 = 0.1;
 /// The same, where the element must be right without a rounding.
 const SLIGHT: f64 = 0.5;
 /// So near to a whole number a part may be it, but for rounding.
@@ -56,7 +56,14 @@ pub(crate) fn explain(
     let search = |closed| wrong_part(&elements(f64::is_finite), trials, closed);
     let rounded = || rounding(&elements(|_| true), trials);
     let taken = || not_finite(&elements(f64::is_nan));
-    let mut found = rounded().or_else(taken).or_else(|| search(true)).or_else(|| search(false));
+    let overflow = || overflow(&elements(|got| !got.is_finite()));
+    let digits = || lost_digits(&elements(f64::is_finite));
+    let mut found = rounded()
+        .or_else(taken)
+        .or_else(overflow)
+        .or_else(digits)
+        .or_else(|| search(true))
+        .or_else(|| search(false));
     // The head of a loop computes no such value: the compiler moved it there.
     let source = &program.compiled.source.text;
     if let Some(part) = &mut found {
@@ -126,6 +133,48 @@ fn not_finite(elements: &[Wrong<'_, '_>]) -> Option<WrongPart> {
     })
 }
 
+/// The first value on the way to an element that should be finite and is not, which is computed from values that are.
+fn overflow(elements: &[Wrong<'_, '_>]) -> Option<WrongPart> {
+    let first = elements.first()?;
+    let case = first.subject.case;
+    let expected = case.expected(first.name)?.get(first.place.flat)?;
+    if !expected.value.is_finite() {
+        return None;
+    }
+    let step = first.follow(Effort::MORE)?.first_not_finite(case, first.place, first.got)?;
+    let kind = PartKind::Overflow(step.operands);
+    Some(WrongPart { confirmed: 0, ..part_of(step, kind) })
+}
+
+/// The line whose results have lost the digits that make elements wrong: all that are looked at.
+fn lost_digits(elements: &[Wrong<'_, '_>]) -> Option<WrongPart> {
+    let of = |wrong: &Wrong<'_, '_>| {
+        let case = wrong.subject.case;
+        let expected = case.expected(wrong.name)?.get(wrong.place.flat)?;
+        let is_right = |value: f64| (value - expected.value).abs() <= expected.bound;
+        let followed = wrong.follow(Effort::MORE)?;
+        followed.loses_digits(case, wrong.place, wrong.got, &is_right)
+    };
+    let (first, more) = elements.split_first()?;
+    let step = of(first)?;
+    let more: Vec<Option<ComputedStep>> = more.iter().take(MORE_ELEMENTS).map(of).collect();
+    let agrees = |other: &Option<ComputedStep>| {
+        other
+            .as_ref()
+            .is_some_and(|other| (other.operation, &other.loc) == (step.operation, &step.loc))
+    };
+    let confirmed = more.len();
+    let holds = confirmed > 0 && more.iter().all(agrees);
+    let kind = PartKind::LostDigits(step.operands);
+    holds.then(|| WrongPart { confirmed, ..part_of(step, kind) })
+}
+
+fn part_of(step: ComputedStep, kind: PartKind) -> WrongPart {
+    let ComputedStep { operation, value, exact, loc, .. } = step;
+    let text = operation.to_owned();
+    WrongPart { text, expected: exact, got: value, line: loc, confirmed: 0, kind }
+}
+
 /// Of the first wrong elements of a case that are far from right: the first rounding without which each would be right.
 fn roundings_of(wrong: &[Wrong<'_, '_>]) -> Vec<RoundedOnTheWay> {
     let clear = wrong.iter().filter_map(|wrong| {
@@ -192,12 +241,7 @@ fn suspects(wrong: &Wrong<'_, '_>, closed: bool) -> Option<Vec<Suspect>> {
     let Wrong { subject: &Subject { case, .. }, name, place, got, .. } = *wrong;
     let formula = formula(case, name, closed)?;
     let expected = case.expected(name)?.get(place.flat)?;
-    // Where rounding hides much of the error, any value might be as good.
     let error = (got - expected.value).abs();
-    let is_clear = expected.bound <= CLEAR * error;
-    if !is_clear {
-        return None;
-    }
     let known = case.known_for(name);
     let all = parts(formula, &known, name, place.flat);
     if all.is_empty() {
@@ -206,6 +250,8 @@ fn suspects(wrong: &Wrong<'_, '_>, closed: bool) -> Option<Vec<Suspect>> {
     let followed = wrong.follow(Effort::QUICK)?;
     // What is exact for a kernel is not so for the parts of the formula in f64.
     let slack = expected.bound.max(1e-6 * expected.value.abs());
+    // Where rounding hides much of the error, any value might be as good.
+    let slack = slack.min(LEFT * error);
     let is_right = |value: f64| (value - expected.value).abs() <= slack;
     let values: Vec<f64> = all.iter().map(|part| part.value).collect();
     let replaced = followed.replaceable(case, place, got, &values, &is_right);

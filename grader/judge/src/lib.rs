@@ -4,8 +4,12 @@
 //! case + run ─► judgement ─► verdict ─┬─ formula_variant: the wrong formula that gives exactly these values
 //!                                     ├─ intermediate: the part of the formula that the kernel computed wrongly
 //!                                     ├─ branch: the condition of the formula that the wrong elements contradict
+//!                                     ├─ choice: which other element of a search the wrong positions name
 //!                                     ├─ half_steps: a line that rounds to half precision, where nothing asks for it
 //!                                     ├─ inputs: what an element is computed from, and should not be, or the other way round
+//!                                     ├─ threads: which threads store the wrong elements
+//!                                     ├─ places: where the wrong elements lie in all cases
+//!                                     ├─ sizes: for which sizes the result is correct
 //!                                     ├─ cause: what the pattern of the errors shows
 //!                                     └─ expansion: the kernel's products beside those of the formula
 //! ```
@@ -16,6 +20,7 @@
 
 pub mod batch_compile;
 mod branch;
+mod choice;
 pub mod diagnosis;
 pub mod drawn;
 pub mod expansion;
@@ -28,6 +33,9 @@ mod inputs;
 mod intermediate;
 pub mod judgement;
 pub mod other_cases;
+mod places;
+mod sizes;
 mod subject;
+mod threads;
 mod trials;
 pub mod verdict;

@@ -2,10 +2,11 @@
 //! each is kept for the next suspicion.
 
 use crate::drawn::DrawnCases;
+use indexmath::Dims;
 use puzzle::case::{Case, CaseArg, CaseLaunch, CaseTensor};
 use puzzle::draw::{self, Flavour, Plan};
 use puzzle::oracle;
-use puzzle::spec::{Check, Data, DataKind, Spec, Test};
+use puzzle::spec::{Check, Data, DataKind, SizeRange, Spec, Test};
 use std::array;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -13,8 +14,8 @@ use std::sync::OnceLock;
 
 /// Tests that a suspicion is tried on, besides the one that failed.
 const MORE_TESTS: usize = 6;
-/// Drawn cases that it is tried on.
-const DRAWN_CASES: usize = 18;
+/// Drawn cases that it is tried on, with data of each kind of [`PLAIN`].
+const DRAWN_CASES: usize = 7;
 /// How often the data of a drawn case that failed are drawn again.
 const REDRAWN: u64 = 12;
 /// The data of these: those that a formula never leaves open.
@@ -22,13 +23,17 @@ const PLAIN: [Flavour; 3] = [Flavour::Integers, Flavour::Normal, Flavour::Offset
 /// Elements of all tensors of a test that runs again for this.
 const MAX_ELEMENTS: usize = 1 << 20;
 /// Elements of all tensors of a test whose cases are kept.
-const MAX_KEPT: usize = 1 << 16;
+pub(crate) const MAX_KEPT: usize = 1 << 16;
 /// Data that tell apart what ordinary data do not: far from each other, and all on one side of 0.
-const WILD: [DataKind; 3] = [
+const WILD: [DataKind; 4] = [
     DataKind::Normal { scale: 1.0, shift: 0.0 },
     DataKind::Normal { scale: 60.0, shift: 0.0 },
+    DataKind::Normal { scale: 300.0, shift: 0.0 },
     DataKind::Normal { scale: 100.0, shift: -300.0 },
 ];
+
+/// Those of [`WILD`] whose rows are mostly too far from each other for an exponential.
+const FAR: usize = 2;
 
 /// The cases that follow from a spec and a seed, each built when it is first asked for.
 #[derive(Debug)]
@@ -78,29 +83,65 @@ impl<'s> OtherCases<'s> {
     }
 
     /// Cases like `case` whose `tensor` is computed by the same kernels: the same test with other data and with wilder data, a few of the
-    /// other tests, and a few that are drawn, so that sizes differ which are equal here.
-    pub(crate) fn like(&self, case: &Case, tensor: &str) -> impl Iterator<Item = Cow<'_, Case>> {
+    /// other tests, and a few that are drawn, so that sizes differ which are equal here. Of the tests those of at most `most` elements.
+    pub(crate) fn like(
+        &self,
+        case: &Case,
+        tensor: &str,
+        most: usize,
+    ) -> impl Iterator<Item = Cow<'_, Case>> {
         let computes = |test: &Test| test.outputs().iter().any(|name| name == tensor);
         let (same, rest): (Vec<&CasesOfTest<'s>>, Vec<&CasesOfTest<'s>>) = self
             .tests
             .iter()
-            .filter(|of_test| computes(of_test.test))
+            .filter(|of_test| of_test.elements <= most && computes(of_test.test))
             .partition(|of_test| of_test.test.name == case.test);
         let same = same.into_iter().flat_map(move |of_test| {
             let wild = (0..WILD.len()).map(move |kind| self.wild(of_test, kind));
             [self.plain(of_test)].into_iter().chain(wild)
         });
-        let rest = spread(rest).map(move |of_test| self.plain(of_test));
+        let rest: Vec<&CasesOfTest<'s>> = spread(rest).collect();
+        let small: Vec<&CasesOfTest<'s>> =
+            rest.iter().copied().filter(|of_test| of_test.elements <= MAX_KEPT).collect();
+        let rest = rest.into_iter().map(move |of_test| self.plain(of_test));
+        // Last, for what is still in doubt.
+        let far = small.into_iter().map(move |of_test| self.wild(of_test, FAR));
         let drawn = self.drawn(case, tensor).map(|case| Some(Cow::Borrowed(case)));
         let (known, dims) = (case.known.clone(), case.dims.clone());
         let (name, users) = (tensor.to_owned(), users(case, tensor));
-        let all = same.chain(rest).chain(drawn).flatten().chain(self.redrawn());
+        let all = same.chain(rest).chain(drawn).chain(far).flatten().chain(self.redrawn());
         // Another kernel may compute the same, correctly.
         let all = all.filter(move |other| {
             let there = self::users(other, &name);
             there.is_subset(&users) || users.is_subset(&there)
         });
         all.filter(move |other| other.known != known || other.dims != dims)
+    }
+
+    /// The ranges of the sizes that a case can have; none if the spec draws no cases.
+    pub(crate) fn ranges(&self) -> &'s [SizeRange] {
+        draw::drawn(self.spec).map_or(&[], |drawn| &drawn.ranges)
+    }
+
+    /// A case with the kernels and sizes of `case`, but for one size, and with the `nth` data of a flavour; `None` if that is not possible.
+    pub(crate) fn resized(
+        &self,
+        case: &Case,
+        (flavour, nth): (Flavour, u64),
+        size: &str,
+        value: i64,
+    ) -> Option<Case> {
+        let of = |range: &SizeRange| Some((range.name.clone(), *case.dims.get(&range.name)?));
+        let mut free: Dims = self.ranges().iter().map(of).collect::<Option<_>>()?;
+        free.insert(size.to_owned(), value);
+        let mut kernels: Vec<String> = Vec::new();
+        for launch in &case.launches {
+            if !kernels.contains(&launch.kernel) {
+                kernels.push(launch.kernel.clone());
+            }
+        }
+        let plan = Plan { number: 0, free, kernels, flavour };
+        draw::build_exactly(self.spec, &plan, self.seed.wrapping_add(nth))
     }
 
     fn plain<'a>(&'a self, of_test: &'a CasesOfTest<'s>) -> Option<Cow<'a, Case>> {
@@ -130,12 +171,22 @@ impl<'s> OtherCases<'s> {
             case.launches.iter().map(|launch| launch.kernel.clone()).collect();
         let tensor = tensor.to_owned();
         let drawn = self.drawn.get_or_init(|| DrawnCases::new(self.spec, self.seed));
-        let alike = drawn.iter_those(move |plan| {
-            (!finite || PLAIN.contains(&plan.flavour))
-                && plan.kernels.iter().collect::<BTreeSet<_>>() == launched.iter().collect()
+        let of = move |flavours: &'static [Flavour]| {
+            let (launched, tensor) = (launched.clone(), tensor.clone());
+            let alike = drawn.iter_those(move |plan| {
+                (flavours.is_empty() || flavours.contains(&plan.flavour))
+                    && plan.kernels.iter().collect::<BTreeSet<_>>() == launched.iter().collect()
+            });
+            let cases = alike.map(|(_, other, _)| other);
+            cases.filter(move |other| other.expected(&tensor).is_some())
+        };
+        // Of each kind a few: what small integers do not show, rows that are far apart may.
+        let plain = PLAIN.chunks(1).filter(move |_| finite).flat_map({
+            let of = of.clone();
+            move |flavour| of(flavour).take(DRAWN_CASES)
         });
-        let cases = alike.map(|(_, other, _)| other);
-        cases.filter(move |other| other.expected(&tensor).is_some()).take(DRAWN_CASES)
+        let any = of(&[]).filter(move |_| !finite).take(PLAIN.len() * DRAWN_CASES);
+        plain.chain(any)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Further cases on which a suspicion is tried. Whoever looks for a cause looks at the same ones, so each runs once at most.
 
 use crate::grade;
-use crate::other_cases::OtherCases;
+use crate::other_cases::{MAX_KEPT, OtherCases};
 use crate::verdict::TestVerdict;
 use device::backend::{Backend, Run};
 use puzzle::case::Case;
@@ -16,8 +16,8 @@ pub(crate) struct Trials<'a, 's> {
     others: &'a OtherCases<'s>,
     case: &'a Case,
     tensor: &'a str,
-    /// By their position. Of a case that is too large to be kept, its run is not kept either.
-    kept: RefCell<BTreeMap<usize, Rc<Trial<'a>>>>,
+    /// By the most elements of a test, and their position among these. Of a case that is too large to be kept, its run is not kept either.
+    kept: RefCell<BTreeMap<(usize, usize), Rc<Trial<'a>>>>,
 }
 
 /// A case and what comes of it, once somebody asks.
@@ -39,15 +39,24 @@ impl<'a, 's> Trials<'a, 's> {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Rc<Trial<'a>>> {
-        let like = self.others.like(self.case, self.tensor).enumerate();
-        like.map(|(nth, case)| {
+        self.those(usize::MAX)
+    }
+
+    /// Those with small tests alone, which cost little.
+    pub fn small(&self) -> impl Iterator<Item = Rc<Trial<'a>>> {
+        self.those(MAX_KEPT)
+    }
+
+    fn those(&self, most: usize) -> impl Iterator<Item = Rc<Trial<'a>>> {
+        let like = self.others.like(self.case, self.tensor, most).enumerate();
+        like.map(move |(nth, case)| {
             let is_kept = matches!(case, Cow::Borrowed(_));
             let trial = || {
                 let (run, verdict) = (OnceCell::new(), OnceCell::new());
                 Rc::new(Trial { case, backend: self.backend, run, verdict })
             };
             if is_kept {
-                Rc::clone(self.kept.borrow_mut().entry(nth).or_insert_with(trial))
+                Rc::clone(self.kept.borrow_mut().entry((most, nth)).or_insert_with(trial))
             } else {
                 trial()
             }

@@ -122,8 +122,117 @@ pub struct TensorDiff {
     pub inputs: Option<WrongInputs>,
     /// The branch of the formula that the wrong elements have taken by mistake, where no variant explains them.
     pub branch: Option<WrongBranch>,
+    /// Which other element of a search the wrong positions name.
+    pub choice: Option<WrongChoice>,
+    /// Where all wrong elements lie, in other cases too.
+    pub places: Option<WrongPlaces>,
+    /// For which sizes the output is correct, where no wrong formula, part or condition explains it.
+    pub size_limit: Option<SizeLimit>,
+    /// Which threads store the wrong elements, where nothing else explains them.
+    pub threads: Option<WrongThreads>,
     /// Of the first output that is wrong: the outputs that the formula computes it from, if all of them are correct.
     pub correct_sources: Vec<String>,
+}
+
+impl TensorDiff {
+    /// Whether a wrong formula, part, condition, line or choice explains what is wrong.
+    pub fn has_cause(&self) -> bool {
+        self.variant.is_some()
+            || self.part.is_some()
+            || self.branch.is_some()
+            || self.half_step.is_some()
+            || self.choice.is_some()
+    }
+
+    /// Whether it has a cause, or the first wrong element is known to be computed from other inputs or products than it should be.
+    pub fn is_explained(&self) -> bool {
+        self.has_cause() || self.inputs.is_some() || self.terms.compared.is_some()
+    }
+}
+
+/// How the positions of a search (`argmax`) are wrong, in all wrong elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WrongChoice {
+    /// Each is that of an element which is as large as the right one, and comes later in row-major order.
+    Tie,
+    /// Each is the position of the right element in its whole tensor, in place of that in the search.
+    InTensor(String),
+    /// Each is the position of the right element in the slice over the last two axes of its tensor.
+    InSlice(String),
+}
+
+/// For which values of a size an output is correct, with all other sizes as they are, in all cases that were tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SizeLimit {
+    /// The name of the size.
+    pub size: String,
+    /// The values for which the output is correct.
+    pub correct: CorrectSizes,
+    /// The threads of a block, where that is the largest of these values, or the next one.
+    pub threads: Option<i64>,
+    /// How many cases were tried.
+    pub tried: usize,
+}
+
+/// The values of a size for which an output is correct.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CorrectSizes {
+    /// Up to this one.
+    UpTo(i64),
+    /// The multiples of this one.
+    MultiplesOf(i64),
+}
+
+/// Where all wrong elements lie, in a case and in others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrongPlaces {
+    /// What holds in every wrong element.
+    pub place: PlaceKind,
+    /// Whether it holds in no correct one.
+    pub exactly: bool,
+    /// In how many further cases.
+    pub cases: usize,
+}
+
+/// What the places of wrong elements have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PlaceKind {
+    /// The position in row-major order is `remainder`, or a multiple of `step` farther.
+    EveryNth {
+        /// 2 or 4, as many as vectors have elements.
+        step: usize,
+        /// Less than `step`.
+        remainder: usize,
+    },
+    /// An input of the same shape has this sign there.
+    Sign {
+        /// The input.
+        tensor: String,
+        /// How its elements there lie to 0: any of these.
+        signs: Vec<Ordering>,
+    },
+}
+
+/// Threads of a block, by their number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThreadGroup {
+    /// A single thread.
+    Thread,
+    /// A warp.
+    Warp,
+    /// A lane of any warp.
+    Lane,
+}
+
+/// The threads whose elements alone are correct, or alone are wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrongThreads {
+    /// How the threads belong together.
+    pub group: ThreadGroup,
+    /// The number of the thread, warp or lane.
+    pub number: u32,
+    /// Whether exactly the elements of this one are correct; else exactly these are wrong.
+    pub correct: bool,
 }
 
 /// A value that a kernel computed wrongly, and nothing else: with the expected value in its place, the results are as expected. Or a
@@ -145,7 +254,7 @@ pub struct WrongPart {
 }
 
 /// What is wrong about a [`WrongPart`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PartKind {
     /// Its value, which the kernel computed or read wrongly.
     Value,
@@ -153,6 +262,11 @@ pub enum PartKind {
     Rounding,
     /// That it takes part: an element of a tensor that is NaN or infinite, and stays so in a product with 0.
     NotFinite,
+    /// That it is the first value on the way which is NaN or infinite, though all that it is computed from is finite: what it is computed
+    /// from.
+    Overflow([f64; 2]),
+    /// That it has lost most of its digits, which the values that it is computed from still have: these values.
+    LostDigits([f64; 2]),
 }
 
 /// What an element is computed from and should not be, or should be and is not; or, where that is all right, what it is computed from in
@@ -326,6 +440,54 @@ pub enum Cause {
         /// (got - expected) / element: -1 where it is left out.
         times: i64,
     },
+    /// Every wrong element has another element of a vector added to it than that at one of its coordinates: a bias.
+    OtherAddend {
+        /// The vector, an input.
+        vector: String,
+        /// The position of the first wrong element.
+        flat: usize,
+        /// The element that should be added there.
+        expected: usize,
+        /// The element that is added.
+        got: usize,
+    },
+    /// Whole numbers that follow from the expected ones: wherever one of them is expected, the same other one stands.
+    Renamed {
+        /// The expected numbers that are wrong, and what stands in their place.
+        pairs: Vec<(f64, f64)>,
+    },
+    /// Every wrong element is the same multiple of what is expected, and others are correct.
+    FactorWhereWrong {
+        /// What was got divided by what is expected.
+        factor: f64,
+    },
+    /// Every wrong element is the same multiple of an input's element at its place.
+    MultipleOf {
+        /// The input, of the same shape.
+        tensor: String,
+        /// How many times it is.
+        factor: f64,
+    },
+    /// Short floats are cut off where they should be rounded to the nearest.
+    CutOff,
+    /// Every element is a multiple of what is expected and a number added to it.
+    Line {
+        /// What the expected value is multiplied with.
+        factor: f64,
+        /// What is added then.
+        by: f64,
+    },
+    /// Elements have one of two values, by the expected one.
+    TwoSteps {
+        /// The lower value.
+        low: f64,
+        /// The higher one.
+        high: f64,
+        /// The largest expected value that comes out low.
+        below: f64,
+        /// The smallest expected value that comes out high.
+        above: f64,
+    },
     /// Every element is off by the same amount.
     Offset {
         /// What was got less what is expected.
@@ -409,6 +571,15 @@ pub enum Cause {
         tensor: String,
         /// The kinds of values, in order.
         kinds: Vec<SpecialValue>,
+    },
+    /// A tensor of the same shape has this value, which is not finite, in every wrong element and in some correct ones.
+    SpecialInWrong {
+        /// The tensor, an input.
+        tensor: String,
+        /// The kind of value.
+        kind: SpecialValue,
+        /// How many correct elements have it.
+        correct: usize,
     },
     /// All errors lie in a part of the tensor.
     Region {

@@ -53,10 +53,19 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
         Cause::AllZero => "every element is 0.".into(),
         Cause::Factor { factor, size } => factor_words(*factor, size.as_deref()),
         Cause::Addend { vector, times } => addend(vector, *times),
-        Cause::Rounding { largest } => format!(
-            "all errors are small in {name}: at most {} % of the absolute values of the terms.",
-            number(two_digits(100.0 * largest))
-        ),
+        Cause::Rounding { largest } => {
+            // The unit roundoff of half precision.
+            let unit = 2f64.powi(-11);
+            let half = if (unit / 2.0..=unit).contains(largest) {
+                ", as one rounding to half precision makes"
+            } else {
+                ""
+            };
+            format!(
+                "all errors are small in {name}: at most {} % of the absolute values of the terms{half}.",
+                number(two_digits(100.0 * largest))
+            )
+        }
         Cause::Offset { by } => {
             let by = signed(*by);
             format!("every element is off by {by}.")
@@ -144,6 +153,46 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
             let kinds: Vec<&str> = kinds.iter().copied().map(special).collect();
             format!("wrong exactly where {other} is {}.", kinds.join(" or "))
         }
+        Cause::SpecialInWrong { tensor: other, kind, correct } => format!(
+            "{other} is {} in every wrong element, and in {} too.",
+            special(*kind),
+            count(*correct, "correct one")
+        ),
+        Cause::OtherAddend { vector, flat, expected, got } => format!(
+            "every wrong element has another element of {vector} than its own added: {} has {vector}[{got}] in the place of {vector}[{expected}].",
+            tensor.element_name(*flat)
+        ),
+        Cause::FactorWhereWrong { factor } => {
+            format!("every wrong element is {} times the expected value.", number(*factor))
+        }
+        Cause::MultipleOf { tensor: other, factor: 1.0 } => {
+            format!("every wrong element is that of {other} at its place.")
+        }
+        Cause::MultipleOf { tensor: other, factor } => {
+            format!("every wrong element is {} times that of {other} at its place.", number(*factor))
+        }
+        Cause::CutOff => {
+            format!("{name} is cut off to its digits, towards 0, and should be rounded to the nearest.")
+        }
+        Cause::Line { factor, by } => {
+            let (sign, by) = if *by < 0.0 { ("-", -by) } else { ("+", *by) };
+            let (factor, by) = (number(*factor), number(by));
+            format!("every element is {factor} times the expected value {sign} {by}.")
+        }
+        Cause::TwoSteps { low, high, below, above } => format!(
+            "every element is {} or {}: the one where at most {} is expected, the other from {} on.",
+            number(*low),
+            number(*high),
+            number(*below),
+            number(*above)
+        ),
+        Cause::Renamed { pairs } => {
+            let pairs: Vec<String> = pairs
+                .iter()
+                .map(|(expected, got)| format!("{} for {}", number(*got), number(*expected)))
+                .collect();
+            format!("the same number stands wherever another is expected: {}.", pairs.join(", "))
+        }
         Cause::Region { ranges, value: None } => format!("{}.", region(tensor, ranges)),
         Cause::Region { ranges, value: Some(value) } => {
             format!("{}; each is {}.", region(tensor, ranges), limit(*value))
@@ -195,9 +244,39 @@ pub(super) fn of_part(part: &WrongPart, tensor: &Tensor, flat: usize) -> String 
         PartKind::NotFinite => format!(
             "{text}, which is {is}, takes part in {element} and should not: a product with 0 is NaN, too. Without it, nothing is wrong there."
         ),
+        PartKind::Overflow(operands) => format!(
+            "on the way to {element}, {} comes out as {is}{at}: it is the first value there that is not a finite number.",
+            step(text, *operands)
+        ),
+        PartKind::LostDigits(operands) => format!(
+            "rounding alone makes {element} wrong: {}{at} comes out as {is} and would be {should} without any rounding before it; with this value nothing is wrong there ({more} {verb}).",
+            step(text, *operands)
+        ),
         PartKind::Value => format!(
             "on the way to {element}, {text} comes out as {is}{at}, and should be {should}; nothing else is wrong there ({more} {verb})."
         ),
+    }
+}
+
+/// A step of a computation with its operands: `1024.5 - 1024`, `exp2(800)`.
+fn step(operation: &str, [a, b]: [f64; 2]) -> String {
+    let number = |value: f64| format!("{}", value as f32);
+    match operation {
+        "+" if b < 0.0 => format!("{} - {}", number(a), number(-b)),
+        "+" if a < 0.0 => format!("{} - {}", number(b), number(-a)),
+        "+" | "*" => format!("{} {operation} {}", number(a), number(b)),
+        "div" => format!("{} / {}", number(a), number(b)),
+        "dot" => "a product of matrices".into(),
+        "f16" => format!("{} in half precision", number(a)),
+        "bf16" => format!("{} in bfloat16", number(a)),
+        "exp2" => {
+            let natural = (a * std::f64::consts::LN_2) as f32;
+            format!("exp({natural}), computed as 2 to the power of {},", number(a))
+        }
+        "log2" => format!("the logarithm of {}", number(a)),
+        "sqrt" => format!("the square root of {}", number(a)),
+        "rsqrt" => format!("1 / sqrt({})", number(a)),
+        function => format!("{function}({})", number(a)),
     }
 }
 
@@ -409,6 +488,28 @@ mod tests {
     }
 
     #[test]
+    fn lost_digits_and_overflows_are_said_with_their_operands() {
+        let tensor = Tensor { name: "y".into(), dtype: DType::F32, shape: vec![4] };
+        let part = |text: &str, got, kind| WrongPart {
+            text: text.into(),
+            expected: 0.5,
+            got,
+            line: None,
+            confirmed: 2,
+            kind,
+        };
+        let texts = [
+            part("+", 0.75, PartKind::LostDigits([9000.5, -9000.0])),
+            part("f16", f64::INFINITY, PartKind::Overflow([125_952.0; 2])),
+        ];
+        let texts = texts.map(|part| of_part(&part, &tensor, 1));
+        insta::assert_snapshot!(texts.join("\n"), @r"
+        rounding alone makes y[1] wrong: 9000.5 - 9000 comes out as 0.75 and would be 0.5 without any rounding before it; with this value nothing is wrong there (2 further elements agree).
+        on the way to y[1], 125952 in half precision comes out as inf: it is the first value there that is not a finite number.
+        ");
+    }
+
+    #[test]
     fn every_cause_is_one_sentence() {
         let tensor =
             Tensor { name: "grad(input)".into(), dtype: DType::F32, shape: vec![2, 3, 7, 5] };
@@ -471,6 +572,20 @@ mod tests {
             Cause::Exchanged { first: 0, second: 1 },
             Cause::Reordered { axis: 3 },
             Cause::Border { width: 2 },
+            Cause::SpecialInWrong {
+                tensor: "z".into(),
+                kind: SpecialValue::Infinite { negative: true },
+                correct: 1,
+            },
+            Cause::OtherAddend { vector: "bias".into(), flat: 36, expected: 1, got: 2 },
+            Cause::Renamed { pairs: vec![(1.0, 2.0), (2.0, 1.0)] },
+            Cause::FactorWhereWrong { factor: 784.0 },
+            Cause::Line { factor: 2.0, by: -1.0 },
+            Cause::MultipleOf { tensor: "z".into(), factor: 1.0 },
+            Cause::MultipleOf { tensor: "z".into(), factor: 0.01 },
+            Cause::CutOff,
+            Cause::TwoSteps { low: 0.0, high: 1.0, below: 0.498, above: 0.502 },
+            Cause::Rounding { largest: 0.000_48 },
         ];
         let mut text = String::new();
         for cause in causes {
@@ -524,6 +639,16 @@ mod tests {
         grad(input)[0, 0, 0, 0] and grad(input)[0, 0, 0, 1] hold each other's values.
         grad(input) holds the expected values, each as often as it should, in another order along its last coordinate.
         all errors lie within 2 elements of the edges; the interior is correct.
+        z is -infinity in every wrong element, and in 1 correct one too.
+        every wrong element has another element of bias than its own added: grad(input)[0, 1, 0, 1] has bias[2] in the place of bias[1].
+        the same number stands wherever another is expected: 2 for 1, 1 for 2.
+        every wrong element is 784 times the expected value.
+        every element is 2 times the expected value - 1.
+        every wrong element is that of z at its place.
+        every wrong element is 0.01 times that of z at its place.
+        grad(input) is cut off to its digits, towards 0, and should be rounded to the nearest.
+        every element is 0 or 1: the one where at most 0.498 is expected, the other from 0.502 on.
+        all errors are small in grad(input): at most 0.048 % of the absolute values of the terms, as one rounding to half precision makes.
         ");
     }
 }

@@ -6,6 +6,7 @@
 //! This crate decides nothing: it is given verdicts, findings and counts.
 
 mod cause;
+mod circumstances;
 mod diff;
 mod drawn;
 mod expansion;

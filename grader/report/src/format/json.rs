@@ -4,7 +4,7 @@
 //! `schema_version`.
 
 use crate::reporter::{Reporter, RunInfo, Summary};
-use crate::{cause, drawn, findings, inputs};
+use crate::{cause, circumstances, drawn, findings, inputs};
 use device::finding::{Finding, SourceLoc, ThreadId};
 use device::provenance::ElementRead;
 use device::provenance::Factor;
@@ -225,6 +225,10 @@ fn tensor(diff: &TensorDiff, source: &str) -> Value {
         "variant": diff.variant.as_ref().map(|v| cause::of_variant(v, &diff.tensor)),
         "part": diff.part.as_ref().map(|p| cause::of_part(p, &diff.tensor, diff.terms.mismatch.flat)),
         "condition": diff.branch.as_ref().map(cause::of_branch),
+        "positions": diff.choice.as_ref().map(circumstances::of_choice),
+        "threads": diff.threads.map(circumstances::of_threads),
+        "places": diff.places.as_ref().map(circumstances::of_places),
+        "sizes": diff.size_limit.as_ref().map(|limit| circumstances::of_size_limit(limit, &diff.tensor)),
         "half_step": diff.half_step.as_ref().map(|line| cause::of_half_step(line, &diff.tensor)),
         "inputs": diff.inputs.as_ref().map(|all| inputs::sentence(all, &diff.tensor)),
         "likely_cause": diff.cause.as_ref().map(|c| cause::sentence(c, &diff.tensor, source)),

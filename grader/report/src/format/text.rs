@@ -3,7 +3,7 @@
 use crate::number::time;
 use crate::reporter::{Reporter, RunInfo, Summary};
 use crate::style::{Style, Tone};
-use crate::{cause, diff, drawn, expansion, findings, heatmap, inputs, terms};
+use crate::{cause, circumstances, diff, drawn, expansion, findings, heatmap, inputs, terms};
 use device::finding::SourceLoc;
 use diagnostic::{CODE_WIDTH, Failure, visible};
 use indexmath::Term;
@@ -336,7 +336,9 @@ fn place_lines(
 fn reason_lines(run: &RunInfo, diff: &TensorDiff, style: Style, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let found = explanation(run, diff).into_iter().chain(condition(diff)).chain(half_step(diff));
-    for (title, sentence) in found.chain(wrong_inputs(diff)).chain(step(diff)) {
+    let found = found.chain(choice(diff)).chain(wrong_inputs(diff)).chain(threads(diff));
+    let found = found.chain(places(diff)).chain(size_limit(diff));
+    for (title, sentence) in found.chain(step(diff)) {
         let painted = style.paint(Tone::Warn, title);
         let text = wrap(&format!("{title} {sentence}"), width);
         lines.extend(text.iter().map(|line| line.replacen(title, &painted, 1)));
@@ -358,6 +360,27 @@ fn half_step(diff: &TensorDiff) -> Option<(&'static str, String)> {
 /// What the first wrong element is computed from by mistake.
 fn wrong_inputs(diff: &TensorDiff) -> Option<(&'static str, String)> {
     diff.inputs.as_ref().map(|all| ("inputs:", inputs::sentence(all, &diff.tensor)))
+}
+
+/// Which other element of a search the wrong positions name.
+fn choice(diff: &TensorDiff) -> Option<(&'static str, String)> {
+    diff.choice.as_ref().map(|choice| ("positions:", circumstances::of_choice(choice)))
+}
+
+/// Which threads store the wrong elements.
+fn threads(diff: &TensorDiff) -> Option<(&'static str, String)> {
+    diff.threads.map(|threads| ("threads:", circumstances::of_threads(threads)))
+}
+
+/// Where the wrong elements lie, in other cases too.
+fn places(diff: &TensorDiff) -> Option<(&'static str, String)> {
+    diff.places.as_ref().map(|places| ("places:", circumstances::of_places(places)))
+}
+
+/// For which sizes the output is correct.
+fn size_limit(diff: &TensorDiff) -> Option<(&'static str, String)> {
+    let limit = diff.size_limit.as_ref()?;
+    Some(("sizes:", circumstances::of_size_limit(limit, &diff.tensor)))
 }
 
 /// The step of several that went wrong, where no formula tells more.

@@ -5,6 +5,7 @@
 
 mod order;
 mod places;
+mod relations;
 mod special;
 mod values;
 mod view;
@@ -19,9 +20,13 @@ pub(super) fn likely(view: &View) -> Option<Cause> {
         .or_else(|| values::same_everywhere(view))
         .or_else(|| values::factor(view))
         .or_else(|| values::addend(view))
+        .or_else(|| relations::other_addend(view))
         .or_else(|| values::offset(view))
         .or_else(|| values::offset_in_steps(view))
         .or_else(|| values::factor_along(view))
+        .or_else(|| relations::line(view))
+        .or_else(|| relations::two_steps(view))
+        .or_else(|| values::cut_off(view))
         .or_else(|| values::rounding(view))
         .or_else(|| special::values(view))
         .or_else(|| unchanged_where_wrong(view))
@@ -30,8 +35,12 @@ pub(super) fn likely(view: &View) -> Option<Cause> {
         .or_else(|| places::shifted(view))
         .or_else(|| places::late(view))
         .or_else(|| order::reordered(view))
+        .or_else(|| relations::factor_where_wrong(view))
+        .or_else(|| relations::multiple_of_input(view))
+        .or_else(|| special::in_wrong(view))
         .or_else(|| places::only_first_correct(view))
         .or_else(|| values::offset_where_wrong(view))
+        .or_else(|| relations::renamed(view))
         .or_else(|| places::region(view))
         .or_else(|| places::border(view))
         .or_else(|| values::same_where_wrong(view).map(|value| Cause::SameWhereWrong { value }))

@@ -26,6 +26,25 @@ pub(super) fn values(view: &View) -> Option<Cause> {
     })
 }
 
+/// Another tensor is infinite or NaN, in one way, in every wrong element, and not in every element.
+pub(super) fn in_wrong(view: &View) -> Option<Cause> {
+    view.alike.iter().find_map(|alike| {
+        let kinds: Vec<Option<SpecialValue>> =
+            alike.values.iter().map(|&value| kind(alike, value)).collect();
+        let first = kinds[view.wrong_places().next()?]?;
+        let is_first = |at: &usize| kinds[*at] == Some(first);
+        let not_finite = matches!(first, SpecialValue::Infinite { .. } | SpecialValue::Nan { .. });
+        let correct = (0..kinds.len()).filter(|&at| !view.wrong[at]);
+        let (there, others): (Vec<usize>, Vec<usize>) = correct.partition(is_first);
+        let holds = not_finite && !others.is_empty() && view.wrong_places().all(|at| is_first(&at));
+        holds.then(|| Cause::SpecialInWrong {
+            tensor: alike.name.to_owned(),
+            kind: first,
+            correct: there.len(),
+        })
+    })
+}
+
 fn kind(alike: &Alike, value: f64) -> Option<SpecialValue> {
     let smallest = match alike.dtype {
         DType::F16 => 2f64.powi(-14),

@@ -120,7 +120,7 @@ fn a_common_factor() {
 #[test]
 fn no_factor_where_one_element_does_not_follow_it() {
     let but_one = example(&[4, 5]).with(|i, r| if i == 11 { r[i] } else { 2.0 * r[i] });
-    assert_eq!(but_one.cause(), None);
+    assert_eq!(but_one.cause(), Some(Cause::FactorWhereWrong { factor: 2.0 }));
     // Ones that come out as threes may be anything.
     let mut ones = example(&[4, 5]).with(|_, _| 3.0);
     ones.expected.iter_mut().for_each(|e| e.value = 1.0);
@@ -417,4 +417,93 @@ fn wrong_elements_that_hold_what_they_held_before() {
     assert_eq!(cause(|i| i % 3 == 0), Some(Cause::UnchangedWhereWrong { ranges: Vec::new() }));
     let ranges = vec![Some((2, 3)), None];
     assert_eq!(cause(|i| i >= 10), Some(Cause::UnchangedWhereWrong { ranges }));
+}
+
+#[test]
+fn an_addend_of_another_place() {
+    let mut moved = example(&[4, 5]).with(|i, r| {
+        r[i] + [7.0, -2.0, 11.0, 3.0, 0.5][(i + 1) % 5] - [7.0, -2.0, 11.0, 3.0, 0.5][i % 5]
+    });
+    moved.vector = vec![7.0, -2.0, 11.0, 3.0, 0.5];
+    let vector = "bias".to_owned();
+    let found = Cause::OtherAddend { vector, flat: 0, expected: 0, got: 1 };
+    assert_eq!(moved.cause(), Some(found));
+    moved.got[11] += 1.0;
+    assert!(!matches!(moved.cause(), Some(Cause::OtherAddend { .. })));
+}
+
+#[test]
+fn whole_numbers_that_stand_for_others() {
+    let names = |name: fn(f64) -> f64| {
+        let mut places = example(&[3, 4]);
+        places.dtype = DType::I32;
+        for (i, expected) in places.expected.iter_mut().enumerate() {
+            expected.value = [0.0, 1.0, 2.0, 3.0, 1.0, 2.0][i % 6];
+            places.got[i] = name(expected.value);
+        }
+        places.cause()
+    };
+    let swapped = |v: f64| [0.0, 2.0, 1.0, 3.0][v as usize];
+    assert_eq!(names(swapped), Some(Cause::Renamed { pairs: vec![(1.0, 2.0), (2.0, 1.0)] }));
+    let later = |v: f64| if v > 1.0 { v + 3.0 } else { v };
+    assert_eq!(names(later), Some(Cause::Renamed { pairs: vec![(2.0, 5.0), (3.0, 6.0)] }));
+    assert!(!matches!(names(|v| v.min(1.0)), Some(Cause::Renamed { .. })), "one number");
+}
+
+#[test]
+fn multiples_and_lines_and_steps() {
+    let where_wrong = example(&[4, 5]).with(|i, r| if i % 2 == 0 { 3.0 * r[i] } else { r[i] });
+    assert_eq!(where_wrong.cause(), Some(Cause::FactorWhereWrong { factor: 3.0 }));
+    let line = example(&[4, 5]).with(|i, r| 2.0 * r[i] - 1.0);
+    assert_eq!(line.cause(), Some(Cause::Line { factor: 2.0, by: -1.0 }));
+    let bent = example(&[4, 5]).with(|i, r| 2.0 * r[i].abs() - 1.0);
+    assert!(!matches!(bent.cause(), Some(Cause::Line { .. })));
+    let steps = example(&[4, 5]).with(|i, r| if r[i] < 4.5 { 0.0 } else { 1.0 });
+    let found = Cause::TwoSteps { low: 0.0, high: 1.0, below: 4.0, above: 5.0 };
+    assert_eq!(steps.cause(), Some(found));
+    let mixed = example(&[4, 5]).with(|i, r| if r[i].abs() < 4.5 { 0.0 } else { 1.0 });
+    assert!(!matches!(mixed.cause(), Some(Cause::TwoSteps { .. })));
+}
+
+#[test]
+fn infinities_in_all_wrong_elements_and_in_others() {
+    let mut infinite = example(&[4, 5]).with(|i, r| if i == 3 { r[i] + 1.5 } else { r[i] });
+    infinite.alike[3] = f64::NEG_INFINITY;
+    infinite.alike[4] = f64::NEG_INFINITY;
+    let kind = SpecialValue::Infinite { negative: true };
+    let found = Cause::SpecialInWrong { tensor: "z".into(), kind, correct: 1 };
+    assert_eq!(infinite.cause(), Some(found));
+    infinite.alike[3] = 1.0;
+    assert!(!matches!(infinite.cause(), Some(Cause::SpecialInWrong { .. })));
+}
+
+#[test]
+fn multiples_of_an_input_and_digits_that_are_cut_off() {
+    let mut leaky = example(&[4, 5]);
+    leaky.alike = leaky.got.iter().rev().copied().collect();
+    let alike = leaky.alike.clone();
+    let leaky = leaky.with(|i, r| if i % 3 == 0 { 0.25 * alike[i] } else { r[i] });
+    let found = Cause::MultipleOf { tensor: "z".into(), factor: 0.25 };
+    assert_eq!(leaky.cause(), Some(found));
+    let halves = |round: fn(f64) -> f64| {
+        let mut halves = example(&[8, 8]);
+        halves.dtype = DType::F16;
+        for (i, expected) in halves.expected.iter_mut().enumerate() {
+            expected.value = 1.0 + (37 * i % 64) as f64 / 65536.0;
+            halves.got[i] = round(expected.value * 1024.0) / 1024.0;
+            expected.bound = if i % 64 < 8 { 1e-3 } else { 1e-5 };
+        }
+        halves.got[63] = 1.0;
+        halves.cause()
+    };
+    assert_eq!(halves(f64::floor), Some(Cause::CutOff));
+    assert!(!matches!(halves(f64::ceil), Some(Cause::CutOff)));
+}
+
+#[test]
+fn a_factor_within_the_rounding_of_short_floats_is_none() {
+    let mut sums = example(&[4, 5]).with(|i, r| if i == 7 { 1.004 * r[i] } else { r[i] });
+    sums.dtype = DType::BF16;
+    sums.expected.iter_mut().for_each(|e| e.bound = 3.9e-3 * e.value.abs());
+    assert!(!matches!(sums.cause(), Some(Cause::Factor { .. })), "{:?}", sums.cause());
 }

@@ -16,7 +16,7 @@ fn unit_roundoff(dtype: DType) -> f64 {
 }
 
 /// A few roundings of a value of this size: a pattern holds for rounded values.
-fn slack(view: &View, size: f64) -> f64 {
+pub(super) fn slack(view: &View, size: f64) -> f64 {
     8.0 * unit_roundoff(view.dtype) * size
 }
 
@@ -42,7 +42,11 @@ pub(super) fn factor(view: &View) -> Option<Cause> {
     let nonzero = || (0..view.got.len()).filter(|&i| size(i) > 0.0);
     let largest = nonzero().max_by(|&a, &b| size(a).total_cmp(&size(b)))?;
     let factor = view.got[largest] / view.expected[largest].value;
-    let enough = nonzero().count() >= 4 && view.varied(nonzero());
+    let count = nonzero().count();
+    // The rounding of short floats hides a factor, and one that few elements show is none.
+    let is_short = matches!(view.dtype, DType::F16 | DType::BF16);
+    let is_shown = !is_short || 2 * view.wrong_count() >= count;
+    let enough = count >= 4 && is_shown && view.varied(nonzero());
     if !enough || !factor.is_finite() || factor == 0.0 || factor == 1.0 {
         return None;
     }
@@ -55,13 +59,15 @@ const NEAR_ONE: f64 = 1e-3;
 
 /// Is this element `factor` times what is expected, but for rounding? Where the factor is nearly 1, the rounding must be small beside
 /// what the factor changes.
-fn is_times(view: &View, i: usize, factor: f64) -> bool {
+pub(super) fn is_times(view: &View, i: usize, factor: f64) -> bool {
     let expected = &view.expected[i];
     let scaled = factor * expected.value;
     let rounding = factor.abs() * expected.bound + slack(view, scaled.abs());
     let change = (factor - 1.0).abs();
     let hides = EQUAL * change * expected.value.abs();
-    let allowed = if change < NEAR_ONE { rounding.min(hides) } else { rounding };
+    // Types of fewer digits hide more.
+    let is_near_one = change < NEAR_ONE.max(64.0 * unit_roundoff(view.dtype));
+    let allowed = if is_near_one { rounding.min(hides) } else { rounding };
     view.written[i] && (view.got[i] - scaled).abs() <= allowed
 }
 
@@ -93,10 +99,10 @@ pub(super) fn factor_along(view: &View) -> Option<Cause> {
 
 /// Differences that are called equal differ by no more than this part of the largest: where rounding hides more than that, nothing
 /// is known of a pattern.
-const EQUAL: f64 = 1e-2;
+pub(super) const EQUAL: f64 = 1e-2;
 
 /// Is (got - expected) of this element `by`, but for rounding, and but for a small part of `scale`, the size of such differences?
-fn is_off_by(view: &View, i: usize, by: f64, scale: f64) -> bool {
+pub(super) fn is_off_by(view: &View, i: usize, by: f64, scale: f64) -> bool {
     let expected = &view.expected[i];
     let size = expected.value.abs() + view.got[i].abs() + by.abs();
     let rounding = 2.0 * expected.bound + slack(view, size);
@@ -104,11 +110,11 @@ fn is_off_by(view: &View, i: usize, by: f64, scale: f64) -> bool {
 }
 
 /// The largest difference of an element.
-fn largest_difference(view: &View) -> f64 {
+pub(super) fn largest_difference(view: &View) -> f64 {
     (0..view.got.len()).map(|i| difference(view, i).abs()).fold(0.0, f64::max)
 }
 
-fn difference(view: &View, i: usize) -> f64 {
+pub(super) fn difference(view: &View, i: usize) -> f64 {
     view.got[i] - view.expected[i].value
 }
 
@@ -279,4 +285,18 @@ pub(super) fn rounding(view: &View) -> Option<Cause> {
         count += 1;
     }
     (count >= MIN_ROUNDED).then_some(Cause::Rounding { largest })
+}
+
+/// Short floats of which none is farther from zero than expected, and all are next to it: cut off where they should be rounded.
+pub(super) fn cut_off(view: &View) -> Option<Cause> {
+    if !matches!(view.dtype, DType::F16 | DType::BF16) || view.wrong_count() < MIN_ROUNDED {
+        return None;
+    }
+    let unit = 2.0 * unit_roundoff(view.dtype);
+    let holds = |i: usize| {
+        let (got, wanted) = (view.got[i].abs(), view.expected[i].value.abs());
+        let nearly = wanted * (1.0 + f64::from(f32::EPSILON));
+        view.written[i] && got <= nearly && wanted - got <= unit * wanted
+    };
+    (0..view.got.len()).all(holds).then_some(Cause::CutOff)
 }

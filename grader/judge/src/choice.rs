@@ -1,0 +1,90 @@
+//! Do the wrong positions of a search (`argmax`) name elements that are as large as the right ones, or count from elsewhere?
+
+use crate::verdict::{TensorDiff, TestVerdict, WrongChoice};
+use device::backend::Run;
+use indexmath::{Approx, Candidate, candidate};
+use puzzle::case::{Case, CaseTensor};
+use puzzle::tensor::Tensor;
+
+/// Elements that are looked at.
+const LOOKED_AT: usize = 256;
+/// So many wrong elements show that all count from elsewhere.
+const LEAST: usize = 4;
+
+/// Adds to a failing verdict how the positions of a search are wrong, if no wrong formula explains them.
+pub(crate) fn explain(case: &Case, run: &Run, mut verdict: TestVerdict, at: usize) -> TestVerdict {
+    let diff = &verdict.diffs[at];
+    if diff.variant.is_none() && diff.unwritten_count == 0 && !diff.tensor.dtype.is_float() {
+        let found = wrong_choice(case, run, diff);
+        verdict.diffs[at].choice = found;
+    }
+    verdict
+}
+
+fn wrong_choice(case: &Case, run: &Run, diff: &TensorDiff) -> Option<WrongChoice> {
+    let (name, wrong) = (&*diff.tensor.name, &diff.wrong);
+    let is_it = |t: &CaseTensor| t.wanted().is_some_and(|(tensor, _)| tensor.name == name);
+    let index = case.tensors.iter().position(is_it)?;
+    let (got, expected) = (&run.tensors.get(index)?.values, case.expected(name)?);
+    let known = case.known_for(name);
+    let of = |flat: usize, at: f64| candidate(&case.formula, &known, (name, flat), at as i64);
+    let right = |flat: usize| of(flat, expected[flat].value);
+    let all_wrong: Vec<usize> =
+        (0..wrong.len()).filter(|&flat| wrong[flat]).take(LOOKED_AT).collect();
+    let is_tie = |&flat: &usize| {
+        let value = |candidate: Candidate| candidate.value;
+        let (right, other) = (right(flat).map(value), of(flat, got[flat]).map(value));
+        got[flat] > expected[flat].value && right.is_some() && right == other
+    };
+    let is_in_slices = || {
+        let inputs = case.tensors.iter();
+        let ties =
+            |input: &CaseTensor| is_tie_in_slices(input, &diff.tensor, &all_wrong, got, expected);
+        all_wrong.len() >= LEAST && inputs.into_iter().any(|input| ties(input) == Some(true))
+    };
+    if all_wrong.iter().all(is_tie) || is_in_slices() {
+        return Some(WrongChoice::Tie);
+    }
+    let (tensor, _) = right(*all_wrong.first()?)?.element?;
+    let shape = &case.tensors.iter().find(|t| t.tensor.name == tensor)?.tensor.shape;
+    let slice: usize = shape.iter().rev().take(2).product();
+    let all = |count: &dyn Fn(usize) -> usize| {
+        let mut holds = all_wrong.iter().map(|&flat| {
+            let (_, at) = right(flat)?.element?;
+            Some(count(at) as f64 == got[flat])
+        });
+        all_wrong.len() >= LEAST && holds.all(|holds| holds == Some(true))
+    };
+    // With a single slice both are the same, and the smaller one is what others mean by it.
+    if all(&|flat| flat % slice.max(1)) {
+        return Some(WrongChoice::InSlice(tensor));
+    }
+    all(&|flat| flat).then_some(WrongChoice::InTensor(tensor))
+}
+
+/// Whether all wrong numbers, as positions in the slices of an input over its last two axes, lead to an equal element behind the right one.
+/// `None` if they cannot be such positions.
+fn is_tie_in_slices(
+    input: &CaseTensor,
+    output: &Tensor,
+    wrong: &[usize],
+    got: &[f64],
+    expected: &[Approx],
+) -> Option<bool> {
+    let planes = |shape: &[usize]| shape.len().checked_sub(2).map(|axes| shape[..axes].to_vec());
+    let (shape, values) = (&input.tensor.shape, input.start()?);
+    if !input.tensor.dtype.is_float() || planes(shape)? != planes(&output.shape)? {
+        return None;
+    }
+    let slice = |shape: &[usize]| shape.iter().rev().take(2).product::<usize>();
+    let (size, own) = (slice(shape), slice(&output.shape));
+    let element = |flat: usize, at: f64| {
+        let inside = (0.0..size as f64).contains(&at);
+        inside.then(|| values[flat / own * size + at as usize])
+    };
+    let ties = |&flat: &usize| {
+        let right = expected[flat].value;
+        Some(got[flat] > right && element(flat, got[flat])? == element(flat, right)?)
+    };
+    wrong.iter().map(ties).collect::<Option<Vec<bool>>>().map(|all| !all.contains(&false))
+}

@@ -1,0 +1,90 @@
+//! Are the wrong elements those that one thread, warp or lane stores, or all but those? A value that is known in one thread alone makes the
+//! elements of all others wrong.
+
+use crate::subject::Subject;
+use crate::verdict::{TensorDiff, TestVerdict, ThreadGroup, WrongThreads};
+use device::finding::ThreadId;
+use device::provenance::Place;
+use device::vm::expansion::Effort;
+use puzzle::case::CaseTensor;
+use std::collections::BTreeSet;
+
+/// Elements whose threads are looked at.
+const MOST: usize = 1 << 14;
+/// Lanes of a warp.
+const WARP: u32 = 32;
+/// One element may be right by chance.
+const LEAST: usize = 2;
+
+/// Adds to a failing verdict which threads store the wrong elements, if that tells them from the correct ones and nothing else does.
+pub(crate) fn explain(subject: &Subject<'_>, mut verdict: TestVerdict, at: usize) -> TestVerdict {
+    let diff = &verdict.diffs[at];
+    if !diff.is_explained() && diff.unwritten_count == 0 && diff.wrong.len() <= MOST {
+        verdict.diffs[at].threads = wrong_threads(subject, diff);
+    }
+    verdict
+}
+
+fn wrong_threads(subject: &Subject<'_>, diff: &TensorDiff) -> Option<WrongThreads> {
+    let case = subject.case;
+    let is_it =
+        |t: &CaseTensor| t.wanted().is_some_and(|(tensor, _)| tensor.name == diff.tensor.name);
+    let tensor = case.tensors.iter().position(is_it)?;
+    let followed = subject.whole(Effort::QUICK)?;
+    let writer = |flat| followed.writer(case, Place { tensor, flat });
+    let writers: Vec<ThreadId> = (0..diff.wrong.len()).map(writer).collect::<Option<_>>()?;
+    let [width, height, _] = case.launches.last()?.block;
+    let linear = |id: &ThreadId| {
+        let [x, y, z] = id.thread;
+        x + width * (y + height * z)
+    };
+    told_apart(&writers.iter().map(linear).collect::<Vec<_>>(), &diff.wrong)
+}
+
+/// The group of threads that all correct elements are stored by and no wrong one is, or the other way round. Threads are given by their
+/// number in the block.
+fn told_apart(threads: &[u32], wrong: &[bool]) -> Option<WrongThreads> {
+    let groups = [ThreadGroup::Thread, ThreadGroup::Warp, ThreadGroup::Lane];
+    groups.into_iter().find_map(|group| {
+        let number = |thread: u32| match group {
+            ThreadGroup::Thread => thread,
+            ThreadGroup::Warp => thread / WARP,
+            ThreadGroup::Lane => thread % WARP,
+        };
+        let of = |is_wrong: bool| {
+            let those = threads.iter().zip(wrong).filter(move |(_, wrong)| **wrong == is_wrong);
+            those.map(move |(thread, _)| number(*thread))
+        };
+        let numbers = |is_wrong: bool| of(is_wrong).collect::<BTreeSet<u32>>();
+        let (right, bad) = (numbers(false), numbers(true));
+        let apart = right.is_disjoint(&bad);
+        [(&right, &bad, true), (&bad, &right, false)].into_iter().find_map(
+            |(one, rest, correct)| {
+                let number = *one.first()?;
+                let is_clear = one.len() == 1 && rest.len() > 1 && of(!correct).count() >= LEAST;
+                (apart && is_clear).then_some(WrongThreads { group, number, correct })
+            },
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_thread_warp_or_lane_is_told_from_the_others() {
+        let of = |wrong: fn(u32) -> bool| {
+            let threads: Vec<u32> = (0..2).flat_map(|_| 0..96).collect();
+            told_apart(&threads, &threads.iter().map(|&t| wrong(t)).collect::<Vec<_>>())
+        };
+        let found = |group, number, correct| Some(WrongThreads { group, number, correct });
+        assert_eq!(of(|t| t != 0), found(ThreadGroup::Thread, 0, true));
+        assert_eq!(of(|t| t == 95), found(ThreadGroup::Thread, 95, false));
+        assert_eq!(of(|t| t >= 32), found(ThreadGroup::Warp, 0, true));
+        assert_eq!(of(|t| t % 32 == 31), found(ThreadGroup::Lane, 31, false));
+        assert_eq!(of(|t| t % 3 == 0), None);
+        assert_eq!(of(|_| true), None, "nothing is correct");
+        assert_eq!(told_apart(&[0, 1, 2], &[false, true, true]), None, "one may be chance");
+    }
+}
