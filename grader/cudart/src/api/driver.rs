@@ -37,8 +37,8 @@ pub fn is_driver_function(name: &str) -> bool {
 /// Values of `cudaDriverEntryPointQueryResult`.
 const FOUND: c_int = 0;
 const NOT_FOUND: c_int = 1;
-/// What a tensor map begins at a multiple of.
-const MAP_ALIGN: usize = 64;
+/// `CU_TENSOR_MAP_L2_PROMOTION_L2_256B`, the last value of its type.
+const WIDEST_PROMOTION: c_uint = 3;
 
 /// Finds a function of the driver. A name that it does not have is no error, but an answer.
 ///
@@ -142,6 +142,7 @@ struct TensorArguments {
     element_stride: *const u32,
     interleave: c_uint,
     swizzle: c_uint,
+    promotion: c_uint,
     fill: c_uint,
 }
 
@@ -174,8 +175,11 @@ unsafe fn encode(
         complain(&format!("{function}: {why}"));
         CudaError::INVALID_VALUE.0
     };
-    if to.is_null() || !(to as usize).is_multiple_of(MAP_ALIGN) {
-        return refuse("the map is at an address that is not a multiple of 64");
+    if to.is_null() {
+        return refuse("there is no place for the map");
+    }
+    if arguments.promotion > WIDEST_PROMOTION {
+        return refuse("the mode of its promotion in the L2 cache does not exist");
     }
     if !(1..=MAX_RANK).contains(&rank) {
         return refuse("a tensor has 1 to 5 dimensions");
@@ -232,7 +236,7 @@ unsafe extern "C" fn cuTensorMapEncodeTiled(
     element_stride: *const u32,
     interleave: c_uint,
     swizzle: c_uint,
-    _promotion: c_uint,
+    promotion: c_uint,
     fill: c_uint,
 ) -> u32 {
     let address = address as u64;
@@ -245,6 +249,7 @@ unsafe extern "C" fn cuTensorMapEncodeTiled(
         element_stride,
         interleave,
         swizzle,
+        promotion,
         fill,
     };
     // SAFETY: as the driver asks of the program.
@@ -270,7 +275,7 @@ unsafe extern "C" fn cuTensorMapEncodeIm2col(
     element_stride: *const u32,
     interleave: c_uint,
     swizzle: c_uint,
-    _promotion: c_uint,
+    promotion: c_uint,
     fill: c_uint,
 ) -> u32 {
     let address = address as u64;
@@ -283,6 +288,7 @@ unsafe extern "C" fn cuTensorMapEncodeIm2col(
         element_stride,
         interleave,
         swizzle,
+        promotion,
         fill,
     };
     let corner = |of: [c_int; SPACE]| -> Result<[i16; SPACE], &'static str> {

@@ -12,6 +12,9 @@ pub const MAX_RANK: usize = 5;
 /// Most dimensions of a tensor along which the pixels of a column lie: all but the channels and the number of the image.
 pub const SPACE: usize = MAX_RANK - 2;
 
+/// A word of the NaNs that may stand for what is outside of a tensor (measured on an H100, for `f16` and `f32`).
+const NAN_FILL: u32 = 0x7FF7_7FF7;
+
 /// A field of a tensor map that `tensormap.replace` writes. The layout of the 128 bytes is this machine's own, and zero stands
 /// for zero in each field, since programs may begin with zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +104,7 @@ pub struct TensorMapFields {
     pub interleave: u32,
     /// The swizzling mode; 0 is none.
     pub swizzle: u32,
-    /// What lies outside of the tensor; 0 is zeros.
+    /// What lies outside of the tensor; 0 is zeros, 1 NaNs.
     pub fill: u32,
     /// Elements in each dimension, the innermost first.
     pub size: [u32; MAX_RANK],
@@ -202,6 +205,8 @@ pub(crate) struct TensorMap {
     pub rank: usize,
     pub element: Type,
     pub swizzle: Swizzle,
+    /// A word of what is outside of the tensor.
+    pub fill: u32,
     fields: TensorMapFields,
 }
 
@@ -250,10 +255,13 @@ impl TensorMap {
         if fields.interleave != 0 {
             return Err("interleaved layouts are not supported here");
         }
-        if fields.fill != 0 {
-            return Err("what is outside of the tensor can only be zeros here");
-        }
-        let map = Self { rank: fields.rank as usize, element, swizzle, fields };
+        let fill = match (fields.fill, element) {
+            (0, _) => 0,
+            (1, Type::F16 | Type::Bf16 | Type::F32 | Type::F64) => NAN_FILL,
+            (1, _) => return Err("only a tensor of floats has NaNs outside"),
+            _ => return Err("its fill mode does not exist"),
+        };
+        let map = Self { rank: fields.rank as usize, element, swizzle, fill, fields };
         map.check().map(|()| map)
     }
 
@@ -358,6 +366,18 @@ impl TensorMap {
         }
     }
 
+    /// Whether boxes can be stored: an H100 stops with an illegal instruction where the corners of im2col are not those of the tensor.
+    pub fn check_store(&self) -> Result<(), &'static str> {
+        match &self.fields.shape {
+            BoxShape::Im2col { lower, upper, .. }
+                if lower.iter().chain(upper).any(|&corner| corner != 0) =>
+            {
+                Err("a column can only be stored if both corners are those of the tensor")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The pieces of the box at these coordinates, row by row. `offsets` is for im2col alone, and what is added to the coordinates of each
     /// pixel. An error says why there is no such box.
     pub fn pieces(
@@ -368,7 +388,7 @@ impl TensorMap {
         let rows = match (&self.fields.shape, offsets) {
             (BoxShape::Tile(extent), None) => self.rows_of_tile(extent, coordinates),
             (BoxShape::Im2col { lower, upper, pixels, .. }, Some(offsets)) => {
-                self.pixels((lower, upper), *pixels, coordinates, offsets)
+                self.pixels((lower, upper), *pixels, coordinates, offsets)?
             }
             (BoxShape::Tile(_), Some(_)) => {
                 return Err("the map is for tiles, and the instruction for im2col");
@@ -421,19 +441,26 @@ impl TensorMap {
     }
 
     /// The pixels of a column (PTX ISA 5.5.4): from a place in the space between the corners on along W, from its end on in the next line,
-    /// and so on, into the next image.
+    /// and so on, into the next image. An H100 stops with an illegal instruction where the first one is outside of that space.
     fn pixels(
         &self,
         (lower, upper): (&[i16; SPACE], &[i16; SPACE]),
         pixels: u32,
         coordinates: [i32; MAX_RANK],
         offsets: [u16; SPACE],
-    ) -> Vec<Row> {
+    ) -> Result<Vec<Row>, &'static str> {
         let (space, stride) = (self.rank - 2, &self.fields.element_stride);
         let mut at: Vec<i64> = coordinates[1..self.rank].iter().map(|&at| at.into()).collect();
+        let inside = |d: usize| (i64::from(lower[d])..=self.last(d, upper[d])).contains(&at[d]);
+        if !(0..space).all(inside) {
+            return Err("the first pixel is not between the two corners");
+        }
+        // The fewer dimensions, the more bits of an offset count.
+        let bits = [u16::MAX, 0xFF, 0x1F][space - 1];
         let mut rows = Vec::with_capacity(pixels as usize);
         for _ in 0..pixels {
-            let offsets = offsets[..space].iter().map(|&offset| i64::from(offset)).chain([0]);
+            let offsets =
+                offsets[..space].iter().map(|&offset| i64::from(offset & bits)).chain([0]);
             rows.push(self.row(at.iter().zip(offsets).map(|(&at, offset)| at + offset)));
             for (dimension, at) in at.iter_mut().enumerate() {
                 *at += i64::from(stride[1 + dimension]);
@@ -443,7 +470,7 @@ impl TensorMap {
                 *at = lower[dimension].into();
             }
         }
-        rows
+        Ok(rows)
     }
 }
 
@@ -527,7 +554,7 @@ mod tests {
         let expected: Vec<_> = [None].into_iter().chain((0..8).map(Some)).chain([None]).collect();
         assert_eq!(second, expected);
         // Its element in the middle meets each pixel.
-        assert_eq!(column(&padded, [-1, -1, 0], [1, 1]), (0..10).map(Some).collect::<Vec<_>>());
+        assert_eq!(column(&padded, [-1, -1, 0], [257, 1]), (0..10).map(Some).collect::<Vec<_>>());
         let last = column(&padded, [-1, -1, 0], [2, 2]);
         let expected: Vec<_> = (10..18).map(Some).chain([None, Some(19)]).collect();
         assert_eq!(last, expected, "the ninth lies to the right of the line");
@@ -553,8 +580,16 @@ mod tests {
         assert!(why(|fields| *fields = images(4, ([5, 0, 0], [-4, 0, 0]))).contains("no pixel"));
         assert!(why(|fields| *fields = images(4, ([-129, 0, 0], [0; SPACE]))).contains("far"));
         assert!(why(|fields| *fields = images(1025, ([0; SPACE], [0; SPACE]))).contains("1024"));
-        let map = TensorMap::new(&images(4, ([0; SPACE], [0; SPACE])).encode().unwrap()).unwrap();
-        assert!(map.pieces([0; MAX_RANK], None).unwrap_err().contains("im2col"));
+        let map = |corners| TensorMap::new(&images(4, corners).encode().unwrap()).unwrap();
+        let all = map(([0; SPACE], [0; SPACE]));
+        assert!(all.pieces([0; MAX_RANK], None).unwrap_err().contains("im2col"));
+        for outside in [[-1, 0], [9, 0], [0, -1], [0, 7]] {
+            let at = [0, outside[0], outside[1], 0, 0];
+            assert!(all.pieces(at, Some([0; SPACE])).unwrap_err().contains("first pixel"));
+        }
+        assert!(all.check_store().is_ok());
+        assert!(map(([0; SPACE], [-1, 0, 0])).check_store().is_err());
+        assert!(why(|fields| fields.fill = 1).contains("floats"));
     }
 
     #[test]

@@ -13,10 +13,11 @@ pub(crate) struct Copy {
     pub group: u32,
     pub to: u64,
     pub from: u64,
-    /// Bytes that are written, and those of them that are read, from `skip` to `read`: the others become zero.
+    /// Bytes that are written, and those of them that are read, from `skip` to `read`: the others become those of `fill`.
     pub size: u32,
     pub skip: u32,
     pub read: u32,
+    pub fill: u32,
 }
 
 impl Copy {
@@ -82,7 +83,8 @@ mod tests {
         for group in 0..4 {
             for lane in 0..2 {
                 let to = group.into();
-                let copy = Copy { pc: 0, lane, group, to, from: 0, size: 4, skip: 0, read: 4 };
+                let copy =
+                    Copy { pc: 0, lane, group, to, from: 0, size: 4, skip: 0, read: 4, fill: 0 };
                 copies.pending.push(copy);
             }
             if group < 3 {

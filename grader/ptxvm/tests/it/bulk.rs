@@ -190,9 +190,10 @@ fn a_copy_reaches_several_blocks() {
 }
 
 /// Columns of eight pixels of two images of 5 x 4 pixels with four channels of words; `move_it` copies one at `{0, x, y, image}`, and may add
-/// `{%rs1, %rs2}`. The map is a parameter.
+/// `{%rs1, %rs2}`. The map is a parameter, and both its corners are so far from those of the tensor.
 fn run_columns(
     move_it: &str,
+    corner: i16,
     [x, y, image]: [i32; 3],
     by: [u16; 2],
 ) -> (Vec<FindingKind>, Vec<u32>, Vec<u32>) {
@@ -211,7 +212,7 @@ fn run_columns(
     let tensor = device.in_out(&(1..=160u32).collect::<Vec<_>>());
     let out = device.in_out(&[0u32; 32]);
     let address = u64::from_ne_bytes(device.pointer(tensor).try_into().unwrap());
-    let corners = ([-1, -1, 0], [-1, -1, 0]);
+    let corner = [corner, corner, 0];
     let map = TensorMapFields {
         address,
         rank: 4,
@@ -222,7 +223,7 @@ fn run_columns(
         size: [4, 5, 4, 2, 1],
         stride: [16, 80, 320, 0],
         element_stride: [1; 5],
-        shape: BoxShape::Im2col { lower: corners.0, upper: corners.1, channels: 4, pixels: 8 },
+        shape: BoxShape::Im2col { lower: corner, upper: corner, channels: 4, pixels: 8 },
     };
     let params = vec![device.pointer(out), map.encode().unwrap().to_vec()];
     let outcome = device.launch("k", [1, 1, 1], [32, 1, 1], 0, params);
@@ -238,7 +239,7 @@ fn columns_of_pixels_come_and_go() {
          {WAIT} ld.shared.u32 %r11, [%r10]; st.global.u32 [%rd6], %r11;"
     );
     for (at, by) in [([-1, -1, 0], [1, 1]), ([-1, 0, 1], [0, 0]), ([2, 2, 0], [2, 2])] {
-        let (findings, _, out) = run_columns(&load, at, by);
+        let (findings, _, out) = run_columns(&load, -1, at, by);
         assert_eq!(findings, [], "{at:?}");
         // The first element of each filter moves over 5 x 4 places, from one pixel before the image on.
         let place = |number: i32| {
@@ -253,17 +254,20 @@ fn columns_of_pixels_come_and_go() {
     let store = "st.shared.u32 [%r10], 1000; bar.warp.sync -1;\n\
         @%p2 cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group PLACE, [%r7];\n\
         cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;";
-    let (findings, tensor, _) = run_columns(store, [1, 0, 0], [0, 0]);
+    let (findings, tensor, _) = run_columns(store, 0, [1, 0, 0], [0, 0]);
     assert_eq!(findings, []);
-    // Three pixels of the first line, five of the second, of which one lies before it.
-    let written = |pixel: u32| (1..4).contains(&pixel) || (5..9).contains(&pixel);
-    let expected = (0..160).map(|i| if written(i / 4) { 1000 } else { i + 1 });
+    let expected = (0..160).map(|i| if (1..9).contains(&(i / 4)) { 1000 } else { i + 1 });
     assert_eq!(tensor, expected.collect::<Vec<u32>>());
+    let misuse = |findings: &[FindingKind], word: &str| match findings {
+        [FindingKind::TensorMapMisuse(TensorMapMisuse { problem }), ..] => {
+            assert!(problem.contains(word), "{problem}");
+        }
+        other => panic!("{other:?}"),
+    };
+    misuse(&run_columns(store, -1, [1, 0, 0], [0, 0]).0, "stored");
+    misuse(&run_columns(&load, -1, [4, 0, 0], [0, 0]).0, "first pixel");
     // A tile of a map for columns.
     let tile = load.replace(".im2col.", ".tile.").replace(", {%rs1, %rs2}", "");
-    let (findings, ..) = run_columns(&tile, [0, 0, 0], [0, 0]);
-    assert!(
-        matches!(&findings[..], [FindingKind::TensorMapMisuse(TensorMapMisuse { problem }), ..] if problem.contains("im2col")),
-        "{findings:?}"
-    );
+    let (findings, ..) = run_columns(&tile, -1, [0, 0, 0], [0, 0]);
+    misuse(&findings, "im2col");
 }

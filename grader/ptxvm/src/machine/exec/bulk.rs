@@ -53,7 +53,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             BulkPlace::Box(which) => {
                 let mut bytes = [0; 32];
                 for lane in lanes(mask) {
-                    if let Some((map, pieces)) = self.pieces(pc, lane, &which) {
+                    if let Some((map, pieces)) = self.pieces(pc, lane, &which, false) {
                         bytes[lane] = map.box_bytes() as u32;
                         let begun = self.begin_box(pc, lane, (window, to[lane]), &map, &pieces);
                         self.attach(begun, objects, window);
@@ -100,6 +100,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         pc: Pc,
         lane: usize,
         which: &BoxOperand,
+        stores: bool,
     ) -> Option<(TensorMap, Vec<BoxPiece>)> {
         let bytes = self.map_bytes(pc, lane, self.addresses(&which.map)[lane])?;
         let value = |register| self.warp.registers.r(register)[lane];
@@ -110,6 +111,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 return Err("the map is of a tensor with another number of dimensions");
             }
             map.check_place(at)?;
+            if stores {
+                map.check_store()?;
+            }
             let pieces = map.pieces(at, offsets)?;
             Ok((map, pieces))
         });
@@ -187,6 +191,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 size: UNIT,
                 skip: piece.from,
                 read: piece.to,
+                fill: map.fill,
             });
         }
         begun
@@ -283,7 +288,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     }
                 }
                 BulkPlace::Box(which) => {
-                    let Some((map, pieces)) = self.pieces(pc, lane, &which) else { continue };
+                    let Some((map, pieces)) = self.pieces(pc, lane, &which, true) else { continue };
                     let place = (Window::Shared, from[lane]);
                     if !self.is_place_of_box(pc, lane, place, AccessKind::Read) {
                         continue;

@@ -86,6 +86,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 size: bytes,
                 skip: 0,
                 read: read[lane],
+                fill: 0,
             });
         }
         begun
@@ -176,11 +177,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
     fn word(&self, copy: &Copy, start: u32) -> u32 {
         let memory = &self.env.memory;
         let lane = copy.lane();
-        (start.max(copy.skip)..copy.read.min(start + 4)).fold(0, |word, byte| {
+        (start.max(copy.skip)..copy.read.min(start + 4)).fold(copy.fill, |word, byte| {
             let place = memory.check(lane, copy.from.wrapping_add(byte.into()), 1, false);
             // It may have been freed in the meantime, which is reported as a race.
             let value = place.map_or(0xFF, |place| memory.get(lane, place, 1).0 as u32);
-            word | value << (8 * (byte - start))
+            let shift = 8 * (byte - start);
+            word & !(0xFF << shift) | value << shift
         })
     }
 
