@@ -87,7 +87,7 @@
 //! - Clusters of up to 16 blocks, by `__cluster_dims__` or [`Options::cluster`], and distributed shared memory: `mapa`, `getctarank`,
 //!   `.shared::cluster` of loads, stores and atomics, `st.async`, `red.async`, `barrier.cluster`. Blocks of a cluster take turns.
 //! - `cp.async.bulk` and `cp.reduce.async.bulk` between global and shared memory, to several blocks (`.multicast::cluster`) too, of bytes
-//!   and of boxes of tensors of 1 to 5 dimensions (`.tile`, `.im2col`): zeros outside of the tensor, strides of elements, swizzling of 32,
+//!   and of boxes of tensors of 1 to 5 dimensions (`.tile`, `.im2col`): zeros or NaNs outside of the tensor, strides of elements, swizzling of 32,
 //!   64 and 128 bytes. The 128 bytes of a tensor map have a layout of this machine's own; programs make one with `tensormap.replace`,
 //!   and their hosts with [`tensor_map::TensorMapFields::encode`].
 //! - `wgmma.mma_async` of m64nNk16, all N, of `f16` and `bf16`, factors in shared memory with all swizzling modes, transposed or not, A in
@@ -138,7 +138,9 @@
 //! The ISA leaves open how floats are added, and each generation of GPUs does it differently. This machine follows Hopper as
 //! published by Xie and others ("MMA-Sim", 2025) and as measured on an NVIDIA H200. Products are exact. They and the
 //! element of C are truncated to 25 bits below the largest exponent among them and added exactly; the sum is truncated to
-//! `f32`, or rounded to the nearest `f16` if both C and D are of `f16`. `wmma` of `tf32` works in two steps of four products. Other
+//! `f32`, or rounded to the nearest `f16` if both C and D are of `f16`. `wmma` of `tf32` works in two steps of four products;
+//! in `wmma` and `wgmma` a sum of halves that rounds to zero has no sign. `wmma` with C and D of different types gives the bits of an H100
+//! too: 300 products of each of its three shapes, for both. Other
 //! generations keep fewer bits and add fewer products at once, so their last bits differ. In `f64` the products are added one
 //! after the other, each with one rounding; infinity minus infinity and zero times infinity give the NaN with the sign set, other
 //! NaNs are propagated as quiet ones: if both factors, or a factor and the sum, are NaNs, that of B first, then the sum. Integers are

@@ -14,6 +14,9 @@ use crate::isa::matrix::{Layout, Product, Scalar};
 /// The NaN that `f64` gives for infinity minus infinity and zero times infinity, whatever their signs.
 const MADE: u64 = 0xFFF8_0000_0000_0000;
 
+/// A negative zero of `f16`.
+const MINUS_ZERO: u64 = 1 << 15;
+
 /// The bit that an `f64` NaN has unless it signals.
 const QUIET: u64 = 1 << 51;
 
@@ -38,7 +41,9 @@ fn floats(op: &Product, [a, b, c]: [&BitMatrix; 3], add_products: AddProducts) -
     let c: BitMatrix = c.iter().map(from_half).collect();
     let to_result = |sum: u64| {
         if op.d.scalar == within {
-            return sum;
+            // A sum of halves that rounds to zero has no sign, other than that of `mma` (measured on an H100).
+            let unsigned = halves && op.a.layout == Layout::Wmma && sum == MINUS_ZERO;
+            return if unsigned { 0 } else { sum };
         }
         round::to_16(f32::from_bits(sum as u32).into(), F16, Mode::Nearest).into()
     };
@@ -211,6 +216,12 @@ mod tests {
         tf32.a.layout = Layout::Wmma;
         let twice = product(&tf32, &a, &ones, &f32s(&[1.0]));
         assert_eq!([once, twice], [f32s(&[1.0f32.next_up()]), f32s(&[1.0])]);
+        // Minus 2^-48 is too small for a half: `mma` keeps its sign.
+        let mut halves = op(Scalar::F16, Scalar::F16, false);
+        let [small, minus] = [1, 0x8001].map(|bits| vec![bits, 0, 0]);
+        assert_eq!(product(&halves, &minus, &small, &vec![0]), [MINUS_ZERO]);
+        halves.a.layout = Layout::Wmma;
+        assert_eq!(product(&halves, &minus, &small, &vec![0]), [0]);
         // From f32 to f16: cut to f32 first.
         let mut mixed = op(Scalar::F16, Scalar::F32, false);
         mixed.d.scalar = Scalar::F16;
