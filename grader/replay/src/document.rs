@@ -240,7 +240,7 @@ fn earlier_access(
 ) -> Option<(Option<&SourceLoc>, Option<ThreadId>)> {
     match &finding.problem {
         Problem::Check(FindingKind::SharedRace(race)) => {
-            let block = finding.thread.map(|thread| thread.block);
+            let block = race.other_block.or(finding.thread.map(|thread| thread.block));
             let thread = block.zip(race.other_thread);
             let thread = thread.map(|(block, thread)| ThreadId { block, thread });
             Some((race.other.as_ref(), thread))

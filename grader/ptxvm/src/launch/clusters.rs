@@ -128,6 +128,7 @@ impl<'g, 'e> Clusters<'g, 'e> {
             .remove(&number)
             .unwrap_or_else(|| Box::new(Cluster::new(number, shape.blocks() as usize)));
         cluster.rank = index(shape.in_cluster(block), shape.size) as usize;
+        cluster.visited = cluster.rank;
         let own = &mut cluster.blocks[cluster.rank];
         if own.progress == Progress::NotBegun {
             own.progress = Progress::Begun;

@@ -46,6 +46,8 @@ pub(crate) struct Cluster {
     pub blocks: Vec<ClusterBlock>,
     /// Phases of the barrier that are over.
     pub phase: u64,
+    /// Rank of the block whose memory the one that runs has right now, which is its own but for the time of an access elsewhere.
+    pub visited: usize,
     /// What the block that runs does to the objects of the one whose memory it has right now.
     pub visited_events: Vec<MbarrierEvent>,
 }
@@ -53,7 +55,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     pub fn new(number: u64, blocks: usize) -> Self {
         let blocks = std::iter::repeat_with(ClusterBlock::default).take(blocks).collect();
-        Self { number, rank: 0, blocks, phase: 0, visited_events: Vec::new() }
+        Self { number, rank: 0, blocks, phase: 0, visited: 0, visited_events: Vec::new() }
     }
 
     /// The warp of the block that runs.

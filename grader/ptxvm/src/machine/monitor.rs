@@ -50,6 +50,8 @@ pub(crate) struct Event<'a> {
     pub stored: Option<Elements>,
     /// Lanes that stored less than a word, and the same value that lay there already.
     pub unchanged: u32,
+    /// Of shared memory in a cluster: its number, and the rank of the block whose memory it is.
+    pub cluster: Option<(u64, u32)>,
 }
 
 impl Event<'_> {
@@ -159,6 +161,8 @@ pub(crate) trait Monitor {
     fn warp_barrier(&mut self, _warp: u32, _lanes: u32) {}
     /// A warp has done this to barrier objects, in this order.
     fn mbarrier_events(&mut self, _warp: u32, _events: &[MbarrierEvent]) {}
+    /// Lanes of a warp have used a barrier object of another block of their cluster.
+    fn used_object_elsewhere(&mut self, _warp: u32, _lanes: u32) {}
     /// Lanes of a warp arrive at the barrier of their cluster, whose number and phase these are, and release what they did.
     fn cluster_arrive(&mut self, _warp: u32, _lanes: u32, _phase: (u64, u64)) {}
     /// Lanes of a warp, or all of it, have seen that a phase is over.
@@ -228,6 +232,12 @@ impl<M: Monitor> Monitor for Option<M> {
     fn mbarrier_events(&mut self, warp: u32, events: &[MbarrierEvent]) {
         if let Some(monitor) = self {
             monitor.mbarrier_events(warp, events);
+        }
+    }
+
+    fn used_object_elsewhere(&mut self, warp: u32, lanes: u32) {
+        if let Some(monitor) = self {
+            monitor.used_object_elsewhere(warp, lanes);
         }
     }
 
@@ -305,6 +315,10 @@ macro_rules! forward_to_fields {
 
             fn mbarrier_events(&mut self, warp: u32, events: &[$crate::machine::monitor::MbarrierEvent]) {
                 $(self.$field.mbarrier_events(warp, events);)*
+            }
+
+            fn used_object_elsewhere(&mut self, warp: u32, lanes: u32) {
+                $(self.$field.used_object_elsewhere(warp, lanes);)*
             }
 
             fn cluster_arrive(&mut self, warp: u32, lanes: u32, phase: (u64, u64)) {

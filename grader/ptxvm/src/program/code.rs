@@ -41,6 +41,8 @@ pub(crate) struct ClusterUse {
     pub size: Option<[u32; 3]>,
     /// Whether it waits for its cluster, which may be the block alone.
     pub waits: bool,
+    /// Whether it asks where the shared memory of other blocks is.
+    pub maps: bool,
 }
 
 /// The code of a kernel and of every function that it calls, and what a warp needs to run it.

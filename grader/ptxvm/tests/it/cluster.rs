@@ -2,6 +2,7 @@
 
 use ptxvm::finding::{
     BarrierObject, ClusterAccess, ClusterBarrier, ClusterBarrierMisuse, MbarrierMisuse, PeerBlock,
+    RaceKind, SharedRace,
 };
 use ptxvm::{FindingKind, Launch, LaunchError, Options, Outcome};
 
@@ -17,7 +18,7 @@ fn kernel(body: &str) -> String {
     format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) .explicitcluster .reqnctapercluster 2 {{\n\
          .reg .pred %p<9>; .reg .b32 %r<40>; .reg .b64 %rd<40>;\n\
-         .shared .align 8 .b8 words[256]; .shared .align 8 .b64 object;\n\
+         .shared .align 8 .b8 words[512]; .shared .align 8 .b64 object;\n\
          ld.param.u64 %rd1, [p]; mov.u32 %r1, %cluster_ctarank; mov.u32 %r2, %tid.x; xor.b32 %r3, %r1, 1;\n\
          mov.u32 %r4, words; mov.u32 %r5, object; setp.eq.u32 %p1, %r2, 0; setp.eq.u32 %p2, %r1, 0;\n\
          shl.b32 %r6, %r2, 2; add.s32 %r7, %r4, %r6; mapa.shared::cluster.u32 %r8, %r7, %r3;\n\
@@ -115,7 +116,7 @@ fn a_block_must_have_begun_and_not_exited() {
 
 #[test]
 fn bounds_and_initialisation_hold_in_other_blocks() {
-    let beyond = found(&format!("{OTHERS} ld.shared::cluster.u32 %r20, [%r8+256]; BARRIER"));
+    let beyond = found(&format!("{OTHERS} ld.shared::cluster.u32 %r20, [%r8+512]; BARRIER"));
     assert!(matches!(beyond[..], [FindingKind::OutOfBounds(_)]), "{beyond:?}");
     let askew = found(&format!("{OTHERS} ld.shared::cluster.u32 %r20, [%r8+1]; BARRIER"));
     assert!(
@@ -219,4 +220,82 @@ fn a_launch_can_ask_for_clusters() {
     assert_eq!(blocks_of_cluster(Some([4, 1, 1])), Ok(4));
     let error = blocks_of_cluster(Some([3, 1, 1])).unwrap_err();
     assert!(matches!(error, LaunchError::Configuration(_)), "{error}");
+}
+
+/// The races in shared memory between two blocks that a kernel has; it must have no other findings.
+fn races_of_blocks(body: &str) -> Vec<RaceKind> {
+    let (outcome, _) = run(&format!("st.shared.u32 [%r7], 0; BARRIER\n{body}"));
+    let kinds = outcome.findings.into_iter().map(|finding| match finding.kind {
+        FindingKind::SharedRace(SharedRace {
+            kind,
+            other_block: Some(_),
+            same_warp: false,
+            ..
+        }) => kind,
+        other => panic!("{other:?}"),
+    });
+    kinds.collect()
+}
+
+#[test]
+fn blocks_race_in_shared_memory_where_no_barrier_orders_them() {
+    let read = "ld.shared::cluster.u32 %r20, [%r8];";
+    let own = "st.shared.u32 [%r7], %r11;";
+    assert_eq!(races_of_blocks(&format!("{own} BARRIER {read} BARRIER {own}")), []);
+    // Which of the two comes first is chance: one block finds a value that is read too early, or both.
+    let early = races_of_blocks(&format!("{own} {read} BARRIER"));
+    assert!(!early.is_empty(), "{early:?}");
+    let late = races_of_blocks(&format!("{own} BARRIER {read} {own} BARRIER"));
+    assert!(!late.is_empty(), "{late:?}");
+    let relaxed = "barrier.cluster.arrive.relaxed; barrier.cluster.wait;";
+    assert!(!races_of_blocks(&format!("{own} {relaxed} {read} BARRIER")).is_empty());
+    // Both store to the first word of the block of rank 0; equal values, and atomics, may.
+    let store = |value: &str| {
+        format!(
+            "mapa.shared::cluster.u32 %r21, %r4, 0; @%p1 st.shared::cluster.u32 [%r21], {value}; BARRIER"
+        )
+    };
+    assert_eq!(races_of_blocks(&store("%r1")), [RaceKind::WriteAfterWrite]);
+    assert_eq!(races_of_blocks(&store("7")), []);
+    let add = "mapa.shared::cluster.u32 %r21, %r4, 0; atom.shared::cluster.add.u32 %r20, [%r21], 1; BARRIER";
+    assert_eq!(races_of_blocks(add), []);
+    // Bytes beside each other are not the same place.
+    let byte = "mapa.shared::cluster.u32 %r21, %r4, 0; add.u32 %r21, %r21, %r1; @%p1 st.shared::cluster.u8 [%r21], %r1; BARRIER";
+    assert_eq!(races_of_blocks(byte), []);
+    // Two threads of one block race in the memory of the other.
+    let (outcome, _) = run(
+        "st.shared.u32 [%r7], 0; BARRIER mapa.shared::cluster.u32 %r21, %r4, 1; @%p2 st.shared::cluster.u32 [%r21], %r2; BARRIER",
+    );
+    let own = |kind: &FindingKind| {
+        matches!(kind, FindingKind::SharedRace(SharedRace { other_block: None, .. }))
+    };
+    assert!(!outcome.findings.is_empty());
+    assert!(outcome.findings.iter().all(|finding| own(&finding.kind)), "{:?}", outcome.findings);
+}
+
+/// A flag in the memory of the block of rank 1, which that of rank 0 sets when it has stored there.
+#[test]
+fn flags_and_objects_in_shared_memory_order_blocks() {
+    let flag = |fence: &str, set: &str, wait: &str| {
+        format!(
+            "@!%p2 bra other; st.shared::cluster.u32 [%r8+128], %r11; bar.sync 0; {fence} mapa.shared::cluster.u32 %r21, %r4, 1;\n\
+             @%p1 {set} [%r21], 1; bra done;\n\
+             other: {wait}\n\
+             bar.sync 0; ld.shared.u32 %r23, [%r7+128]; done: BARRIER"
+        )
+    };
+    let poll = |load: &str| {
+        format!("again: {load} %r22, [%r4]; setp.eq.u32 %p4, %r22, 0; @%p4 bra again;")
+    };
+    let released = flag(
+        "",
+        "st.release.cluster.shared::cluster.u32",
+        &poll("ld.acquire.cluster.shared::cta.u32"),
+    );
+    assert_eq!(races_of_blocks(&released), []);
+    let fenced = flag("fence.acq_rel.cluster;", "st.relaxed.cluster.shared::cluster.u32", &{
+        let wait = poll("ld.relaxed.cluster.shared::cta.u32");
+        format!("{wait} fence.acq_rel.cluster;")
+    });
+    assert_eq!(races_of_blocks(&fenced), []);
 }

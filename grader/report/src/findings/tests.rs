@@ -85,6 +85,7 @@ fn races_and_barriers() -> Vec<Finding> {
         array: None,
         other: Some(line(5, 0)),
         other_thread: Some([4, 0, 0]),
+        other_block: None,
         same_warp: false,
         volatile: false,
     };

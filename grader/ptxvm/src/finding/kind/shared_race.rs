@@ -5,7 +5,11 @@ use crate::finding::check::{Check, Site, ThreadId, Words};
 use crate::finding::shared_array::SharedArray;
 use crate::source_loc::SourceLoc;
 
-/// Two threads of a block access one place of shared memory, at least one of them writes, and no barrier lies between.
+/// What helps two blocks of a cluster.
+const BETWEEN_BLOCKS: &str = "the two blocks belong to one cluster: put cluster.sync() (barrier.cluster) between the two accesses";
+
+/// Two threads of a block, or of two blocks of a cluster, access one place of shared memory, at least one of them writes, and no
+/// barrier lies between.
 ///
 /// The finding's line and thread are those of the later access. Writes of the same value, atomics among themselves and
 /// volatile accesses of memory that threads wait for are not races, except for updates that are lost.
@@ -24,6 +28,8 @@ pub struct SharedRace {
     /// `threadIdx` of the earlier access. None, and no line, where there was no room to remember it: that takes a kernel in
     /// which threads of three warps race for single bytes.
     pub other_thread: Option<[u32; 3]>,
+    /// The block of that thread, if it is another one of the cluster.
+    pub other_block: Option<[u32; 3]>,
     /// Both threads are lanes of one warp: `__syncwarp()` between them suffices.
     pub same_warp: bool,
     /// One of the accesses is `volatile`, which orders nothing by itself.
@@ -36,14 +42,14 @@ impl Check for SharedRace {
     }
 
     fn same(&self, other: &Self) -> bool {
-        (self.kind, self.size, &self.other, self.same_warp)
-            == (other.kind, other.size, &other.other, other.same_warp)
+        (self.kind, self.size, &self.other, self.same_warp, self.other_block.is_some())
+            == (other.kind, other.size, &other.other, other.same_warp, other.other_block.is_some())
     }
 
     fn words(&self, site: &Site<'_>) -> Words {
-        let Self { kind, size, offset, array, other, other_thread, same_warp, volatile } = self;
+        let Self { kind, size, offset, array, other, other_thread, other_block, .. } = self;
         let (earlier, later) = (kind.earlier().noun(), kind.later().noun());
-        let block = site.thread.map(|thread| thread.block);
+        let block = other_block.or(site.thread.map(|thread| thread.block));
         let thread = block.zip(*other_thread).map(|(block, thread)| ThreadId { block, thread });
         let by = thread.map(|thread| format!(" by {thread}")).unwrap_or_default();
         let at = match array {
@@ -55,7 +61,11 @@ impl Check for SharedRace {
         ))
         .label(format!("(2) {later} here"))
         .other(other.as_ref(), format!("(1) {earlier} here{by}"))
-        .help(kind.missing_barrier(*same_warp));
-        volatile_help(words, *volatile)
+        .help(if other_block.is_some() {
+            BETWEEN_BLOCKS
+        } else {
+            kind.missing_barrier(self.same_warp)
+        });
+        volatile_help(words, self.volatile)
     }
 }

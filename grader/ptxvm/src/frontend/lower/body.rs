@@ -302,9 +302,22 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         self.emit_join();
     }
 
-    /// The next operation orders others.
-    pub fn note_ordering_of_next(&mut self, ordering: Ordering) {
-        self.orderings.push((self.code.len(), ordering));
+    /// The access that was added since this place of the code orders others.
+    pub fn note_ordering_since(&mut self, begin: usize, ordering: Ordering) {
+        let accesses = |instr: &Instr| {
+            matches!(
+                instr.op,
+                Op::Load(..)
+                    | Op::Store(..)
+                    | Op::Atom(_)
+                    | Op::PoisonPropagatingLoad(_)
+                    | Op::PoisonPropagatingStore(_)
+            )
+        };
+        // The steps that its address takes come first.
+        if let Some(at) = self.code[begin..].iter().position(accesses) {
+            self.orderings.push((begin + at, ordering));
+        }
     }
 
     pub fn emit_call(&mut self, name: &'a str) {

@@ -24,6 +24,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
         operands: &[Operand<'a>],
     ) -> Result<()> {
         let generic = !modifiers.take("shared::cluster");
+        // Its threads may order themselves by what lies there.
+        self.builder.program.fenced = true;
+        self.builder.program.cluster.maps = true;
         let wide = modifiers.ty().is_some_and(|ty| ty.bits() == 64);
         let [d, a, rank] = self.exactly(operands)?;
         let rank = self.value_r(rank, Type::U32)?;

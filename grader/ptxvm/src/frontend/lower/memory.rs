@@ -73,12 +73,25 @@ impl<'a> Body<'_, '_, '_, 'a> {
             self.builder.program.polls = true;
             self.builder.program.ordered = true;
         }
+        let begin = self.code.len();
+        if !self.wide_access(modifiers, operands, access, window, marks)? {
+            self.access_in(modifiers, operands, access, (window, in_cluster), marks)?;
+        }
         if let Some(ordering) = ordering {
-            self.note_ordering_of_next(ordering);
+            self.note_ordering_since(begin, ordering);
         }
-        if self.wide_access(modifiers, operands, access, window, marks)? {
-            return Ok(());
-        }
+        Ok(())
+    }
+
+    /// Lowers an access of elements of at most 64 bits.
+    fn access_in(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+        access: Access,
+        (window, in_cluster): (Option<Window>, bool),
+        marks: Marks,
+    ) -> Result<()> {
         let ty = self.memory_type(modifiers)?;
         let count = match modifiers.take_any(&["v2", "v4"]) {
             Some("v2") => 2,

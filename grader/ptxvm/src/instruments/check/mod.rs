@@ -2,6 +2,7 @@
 
 pub(crate) mod block_conflicts;
 mod clocks;
+mod cluster_memory;
 mod epochs;
 pub(crate) mod global;
 mod order;

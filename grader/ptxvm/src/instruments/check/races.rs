@@ -8,14 +8,17 @@
 
 use crate::finding::{AccessKind, Log, RaceKind, SharedRace};
 use crate::instruments::check::clocks::{Clocks, WARPS};
-use crate::instruments::check::global::races::{BlockExecution, GlobalRaces};
+use crate::instruments::check::cluster_memory::ClusterAccess;
+use crate::instruments::check::epochs::{self as global_epochs, Epoch};
+use crate::instruments::check::global::races::{BlockExecution, GlobalRaces, PriorOrder};
 use crate::instruments::check::order::happens_before::HappensBefore;
 use crate::instruments::check::order::phases::Phases;
-use crate::instruments::check::order::vector_clock::WarpClock;
+use crate::instruments::check::order::vector_clock::{VectorClock, WarpClock};
 use crate::instruments::check::shared::epochs::Access;
 use crate::instruments::check::shared::race_check::{CurrentAccess, Race};
 use crate::instruments::check::shared::shadow_memory::SharedMemoryShadow;
 use crate::instruments::check::shared::{byte_cells, epochs};
+use crate::isa::ir::Op;
 use crate::isa::mbarrier::OPERATION;
 use crate::isa::names::Pc;
 use crate::isa::ordering::Ordering;
@@ -33,7 +36,19 @@ pub(crate) struct Races {
     shadow: SharedMemoryShadow,
     order: HappensBefore,
     phases: Phases,
+    cluster: InCluster,
     pub global: GlobalRaces,
+}
+
+/// What the running block knows of the others of its cluster, beside what orders them in global memory.
+#[derive(Debug, Default)]
+struct InCluster {
+    /// The number of the cluster, once the block has accessed shared memory.
+    number: Option<u64>,
+    /// What the others have released, as far as any of its threads has seen.
+    known: VectorClock,
+    /// What its threads have fenced.
+    fenced: VectorClock,
 }
 
 impl Races {
@@ -46,6 +61,7 @@ impl Races {
             shadow: SharedMemoryShadow::default(),
             order,
             phases: Phases::default(),
+            cluster: InCluster::default(),
             global,
         }
     }
@@ -60,6 +76,7 @@ impl Monitor for Races {
     fn block_start(&mut self, shared_bytes: u32, warps: u32) {
         self.global.block_start();
         self.phases.clear();
+        self.cluster = InCluster::default();
         self.warps = warps as usize;
         self.shadow.begin((shared_bytes as usize).div_ceil(4));
         let highest = self.clocks.iter().flatten().copied().max().unwrap_or(0);
@@ -79,6 +96,9 @@ impl Monitor for Races {
         } else if event.window == Window::Global {
             self.global.access(event, &self.clocks, &self.order, log);
         }
+        if event.program.cluster.maps {
+            self.cluster_access(event, log);
+        }
         // `mbarrier_events` follows what operations on barrier objects order.
         let own = event.operation != OPERATION;
         if own
@@ -92,7 +112,7 @@ impl Monitor for Races {
     #[inline(always)]
     fn can_skip(&self, reads: &WordReads) -> bool {
         match reads.window {
-            Window::Shared => self.shadow.are_redundant(reads),
+            Window::Shared => self.cluster.number.is_none() && self.shadow.are_redundant(reads),
             // A buffer that nobody writes has no races.
             Window::Global => !reads.written,
             _ => true,
@@ -134,6 +154,10 @@ impl Monitor for Races {
     fn fence(&mut self, warp: u32, lanes: u32, fence: Ordering) {
         let warp = warp as usize % WARPS;
         self.order.fence(warp, lanes, fence, &mut self.clocks);
+        if fence.releases && self.cluster.number.is_some() {
+            let clock = self.order.clock_of(warp, lanes, &self.clocks);
+            self.cluster.fenced.join(&clock);
+        }
         self.shadow.note_partial_sync();
         self.tick(warp);
         self.find_floor(warp);
@@ -143,11 +167,24 @@ impl Monitor for Races {
         let warp = warp as usize % WARPS;
         let clock = self.order.clock_of(warp, lanes, &self.clocks);
         self.global.cluster_phases().arrive(phase, &clock);
+        self.pass_on();
         self.tick(warp);
         self.find_floor(warp);
     }
 
+    fn used_object_elsewhere(&mut self, warp: u32, lanes: u32) {
+        let warp = warp as usize % WARPS;
+        if let Some(number) = self.cluster.number {
+            let clock = self.order.clock_of(warp, lanes, &self.clocks);
+            self.global.cluster_memory().release(number, &clock);
+            self.pass_on();
+            self.tick(warp);
+            self.find_floor(warp);
+        }
+    }
+
     fn cluster_wait(&mut self, warp: u32, whole: bool, phase: (u64, u64)) {
+        self.learn_from_others();
         if let Some(clock) = self.global.cluster_phases().get(phase) {
             let warp = warp as usize % WARPS;
             self.order.learn_from_cluster(warp, clock, &mut self.clocks);
@@ -173,6 +210,7 @@ impl Monitor for Races {
             self.tick(warp);
         }
         if learns {
+            self.learn_from_others();
             self.order.acquire_phase(warp, converged, &self.clocks);
         }
         self.shadow.note_partial_sync();
@@ -195,6 +233,117 @@ impl Races {
     fn tick(&mut self, warp: usize) {
         let clocks = &mut self.clocks[warp];
         clocks[warp] = clocks[warp].saturating_add(1);
+    }
+
+    /// Learns what the other blocks of the cluster have released.
+    fn learn_from_others(&mut self) {
+        let released = self.cluster.number.and_then(|of| self.global.cluster_memory().released(of));
+        if let Some(released) = released {
+            self.cluster.known.join(released);
+        }
+    }
+
+    /// Passes on what the other blocks of the cluster have released.
+    fn pass_on(&mut self) {
+        if let Some(number) = self.cluster.number
+            && !self.cluster.known.is_empty()
+        {
+            self.global.cluster_memory().release(number, &self.cluster.known);
+        }
+    }
+
+    /// Compares an access of shared memory with those of other blocks of the cluster, and sees what a strong one orders.
+    #[cold]
+    fn cluster_access(&mut self, event: &Event, log: &mut Log) {
+        self.cluster.number = self.cluster.number.or(event.cluster.map(|(number, _)| number));
+        let op = event.program.instruction(event.pc).map(|instr| &instr.op);
+        let own = matches!(
+            op,
+            Some(
+                Op::Load(..)
+                    | Op::Store(..)
+                    | Op::Atom(_)
+                    | Op::PoisonPropagatingLoad(_)
+                    | Op::PoisonPropagatingStore(_)
+            )
+        );
+        if let Some(of) = event.cluster.filter(|_| own) {
+            self.compare_in_cluster(event, of, log);
+        }
+        let Some(number) = self.cluster.number else { return };
+        if !event.strong || event.operation == OPERATION {
+            return;
+        }
+        if event.kind != AccessKind::Write {
+            self.learn_from_others();
+        }
+        if event.kind != AccessKind::Read {
+            let warp = event.warp as usize % WARPS;
+            let ordering = event.program.ordering(event.pc);
+            if ordering.is_some_and(|ordering| ordering.releases) {
+                let clock = self.order.clock_of(warp, event.done, &self.clocks);
+                self.global.cluster_memory().release(number, &clock);
+                self.tick(warp);
+                self.find_floor(warp);
+            }
+            self.global.cluster_memory().release(number, &self.cluster.fenced);
+            self.pass_on();
+        }
+    }
+
+    /// Compares an access of the shared memory of a block of a cluster, which `of` names, with those of other blocks.
+    fn compare_in_cluster(&mut self, event: &Event, of: (u64, u32), log: &mut Log) {
+        let warp = event.warp as usize % WARPS;
+        let epoch = Epoch {
+            block: self.global.block(),
+            clock: self.clocks[warp][warp],
+            pc: event.pc,
+            warp: warp as u8,
+            strong: event.strong,
+        };
+        for lane in crate::lanes::lanes(event.representative_lanes) {
+            let access = global_epochs::Access { epoch, thread: event.warp * 32 + lane as u32 };
+            let (start, size) = (event.addresses[lane] as u32, event.size);
+            let mut race = None;
+            for word in start / 4..(start + size).div_ceil(4) {
+                let bytes =
+                    (0..4).filter(|byte| (start..start + size).contains(&(word * 4 + byte)));
+                let bytes = bytes.fold(0, |all, byte| all | 1 << byte);
+                let whole = bytes == 0b1111 && event.kind == AccessKind::Write;
+                let part = (word * 4).wrapping_sub(start) / 4;
+                let new = ClusterAccess {
+                    access,
+                    kind: event.kind,
+                    bytes,
+                    elsewhere: event.window == Window::Cluster,
+                    value: whole.then(|| event.stored_unit(lane, part, 4)).flatten(),
+                };
+                let prior =
+                    PriorOrder { clocks: &self.clocks, order: &self.order, program: event.program };
+                let known = &self.cluster.known;
+                let happened_before = |old: &global_epochs::Access| {
+                    let clock = known.warp(old.epoch.block, old.epoch.warp);
+                    clock.covers(old.epoch.clock, old.thread % 32)
+                        || !prior.is_unordered(&access, old)
+                };
+                let memory = self.global.cluster_memory();
+                race = race.or(memory.access(of, word, new, happened_before));
+            }
+            let Some((kind, other)) = race else { continue };
+            let elsewhere = other.epoch.block != epoch.block;
+            let finding = SharedRace {
+                kind,
+                size,
+                offset: i64::from(start),
+                array: None,
+                other: event.program.source_location(other.epoch.pc).cloned(),
+                other_thread: Some(event.thread_coordinates(other.thread)),
+                other_block: self.global.coordinates(other.epoch.block).filter(|_| elsewhere),
+                same_warp: !elsewhere && other.epoch.warp == epoch.warp,
+                volatile: event.program.is_volatile([event.pc, other.epoch.pc]),
+            };
+            log.record(finding, event.pc, access.thread, 1);
+        }
     }
 
     /// Sees what an access orders.
@@ -327,6 +476,7 @@ impl Races {
                     array: None,
                     other: other.and_then(place),
                     other_thread: other.map(|other| event.thread_coordinates(other.thread)),
+                    other_block: None,
                     same_warp,
                     volatile: event.program.is_volatile([event.pc, other_pc]),
                 };

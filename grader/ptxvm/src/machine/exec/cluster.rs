@@ -56,9 +56,11 @@ impl<M: Monitor> Machine<'_, '_, M> {
 
     /// Exchanges what other blocks may access with that of the block of this rank.
     fn exchange_memory(&mut self, rank: usize) {
-        if let Some(block) = self.state.cluster.as_mut().and_then(|all| all.blocks.get_mut(rank)) {
+        let Some(cluster) = &mut self.state.cluster else { return };
+        if let Some(block) = cluster.blocks.get_mut(rank) {
             std::mem::swap(&mut block.shared, &mut self.state.shared);
             std::mem::swap(&mut block.mbarriers, &mut self.state.mbarriers);
+            cluster.visited = if cluster.visited == rank { cluster.rank } else { rank };
         }
     }
 

@@ -126,7 +126,10 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
         match &mut self.state.cluster {
             // The monitor of that block hears of it when that block runs.
-            Some(cluster) if window == Window::Cluster => cluster.visited_events.extend(steps.0),
+            Some(cluster) if window == Window::Cluster => {
+                cluster.visited_events.extend(steps.0);
+                self.state.monitor.used_object_elsewhere(self.warp.index, mask);
+            }
             _ if steps.0.is_empty() => {}
             _ => self.state.monitor.mbarrier_events(self.warp.index, &steps.0),
         }

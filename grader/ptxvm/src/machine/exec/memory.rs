@@ -378,6 +378,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
             registers: &self.warp.registers,
             stored: info.stored,
             unchanged: faults.unchanged,
+            cluster: match &self.state.cluster {
+                Some(cluster) if matches!(window, Window::Shared | Window::Cluster) => {
+                    Some((cluster.number, cluster.visited as u32))
+                }
+                _ => None,
+            },
         };
         self.state.monitor.access(&event, &mut self.state.log);
         if faults.refused() | faults.undefined != 0 {

@@ -9,6 +9,7 @@ mod tests;
 
 use crate::finding::{AccessKind, GlobalRace, Log, RaceKind, ReadOnlyLoad, ThreadId};
 use crate::instruments::check::clocks::Clocks;
+use crate::instruments::check::cluster_memory::ClusterMemory;
 use crate::instruments::check::epochs::{self, Access, AccessId, EpochTable};
 use crate::instruments::check::global::keys::{page_key, page_place};
 use crate::instruments::check::global::packed;
@@ -59,6 +60,7 @@ pub(crate) struct GlobalRaces {
     /// The words that blocks synchronise by.
     sync_variables: SyncVariables,
     cluster_phases: ClusterPhases,
+    cluster_memory: ClusterMemory,
     read_only: ReadOnlyLoads,
     /// The topmost bit of the barrier of a cooperative grid.
     phase: bool,
@@ -85,6 +87,7 @@ impl GlobalRaces {
             blocks: if across_blocks { BlockExecution::Sequential } else { BlockExecution::Single },
             sync_variables: SyncVariables::default(),
             cluster_phases: ClusterPhases::default(),
+            cluster_memory: ClusterMemory::default(),
             read_only: ReadOnlyLoads::default(),
             phase: false,
             held: 0,
@@ -113,6 +116,16 @@ impl GlobalRaces {
     /// The phases of the barriers of clusters.
     pub(crate) fn cluster_phases(&mut self) -> &mut ClusterPhases {
         &mut self.cluster_phases
+    }
+
+    /// The shared memory of clusters.
+    pub(crate) fn cluster_memory(&mut self) -> &mut ClusterMemory {
+        &mut self.cluster_memory
+    }
+
+    /// The coordinates of a block, counted from 1.
+    pub(crate) fn coordinates(&self, block: u32) -> Option<[u32; 3]> {
+        Some(coordinates(block.checked_sub(1)?, self.grid))
     }
 
     /// The words that blocks synchronise by.
@@ -153,7 +166,9 @@ impl GlobalRaces {
 
     /// The most bytes that it has taken, with those of the synchronisation variables.
     pub fn most_bytes(&self) -> usize {
-        self.most.max(self.bytes()) + self.sync_variables.bytes(&mut CountedNodes::default())
+        self.most.max(self.bytes())
+            + self.sync_variables.bytes(&mut CountedNodes::default())
+            + self.cluster_memory.bytes()
     }
 
     /// Drops unused epochs. If a block is given, only the instructions of other blocks' epochs are kept.
@@ -490,11 +505,33 @@ struct RowAccess<'p> {
 }
 
 /// What happened before an access.
-struct PriorOrder<'p> {
+pub(crate) struct PriorOrder<'p> {
     /// The clocks of its own block.
-    clocks: &'p Clocks,
-    order: &'p HappensBefore,
-    program: &'p Program,
+    pub clocks: &'p Clocks,
+    pub order: &'p HappensBefore,
+    pub program: &'p Program,
+}
+
+impl PriorOrder<'_> {
+    /// Whether nothing orders an earlier access before a new one.
+    #[inline(always)]
+    pub fn is_unordered(&self, new: &Access, old: &Access) -> bool {
+        let Self { clocks, order, .. } = self;
+        if old.epoch.block != new.epoch.block {
+            return !order.happened_before(new.epoch.warp, old);
+        }
+        let (by, warp) = (usize::from(old.epoch.warp), usize::from(new.epoch.warp));
+        let (clock, lane) = (old.epoch.clock, old.thread % 32);
+        let early = if by == warp {
+            let known = order.lane_clocks(warp);
+            clock >= order.converged_at(warp)
+                && !order.own(warp).covers(clock, lane)
+                && !known.is_some_and(|lanes| lanes.covers(new.thread % 32, lane, clock))
+        } else {
+            clock > clocks[warp % clocks.len()][by % clocks.len()]
+        };
+        old.thread != new.thread && early
+    }
 }
 
 /// The access of one unit.
@@ -517,26 +554,10 @@ fn visit(
     prior: &PriorOrder,
     followed: impl Fn() -> bool,
 ) -> (Option<(RaceKind, Access)>, usize) {
-    let Access { epoch: new, thread } = current.access;
-    let PriorOrder { clocks, order, program } = prior;
+    let new = current.access.epoch;
+    let PriorOrder { order, program, .. } = prior;
     let unordered = |access_id: AccessId| {
-        let access = epochs.access(access_id)?;
-        let old = access.epoch;
-        if old.block != new.block {
-            return (!order.happened_before(new.warp, &access)).then_some(access);
-        }
-        let (by, warp) = (usize::from(old.warp), usize::from(new.warp));
-        let seen = clocks[warp % clocks.len()][by % clocks.len()];
-        let early = if by == warp {
-            old.clock >= order.converged_at(warp)
-                && !order.own(warp).covers(old.clock, access.thread % 32)
-                && !order
-                    .lane_clocks(warp)
-                    .is_some_and(|lanes| lanes.covers(thread % 32, access.thread % 32, old.clock))
-        } else {
-            old.clock > seen
-        };
-        (access.thread != thread && early).then_some(access)
+        epochs.access(access_id).filter(|old| prior.is_unordered(&current.access, old))
     };
     // Strong accesses of block scope are no such to other blocks.
     let is_block_scope =

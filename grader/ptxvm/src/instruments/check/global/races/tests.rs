@@ -73,6 +73,7 @@ fn watched_from(
                     registers: &registers,
                     stored: None,
                     unchanged: 0,
+                    cluster: None,
                 };
                 if kind != AccessKind::Read {
                     for (lane, &address) in addresses.iter().enumerate() {
