@@ -1,5 +1,5 @@
 // ANCHOR: all
-// Puzzle 18, solution: each block brings tiles of A and B into shared memory, step by step.
+// Puzzle 18, solution: each block loads tiles of A and B into shared memory, step by step.
 
 #define TILE 16
 
@@ -17,7 +17,7 @@ __global__ void sgemm_tiled(const float* A, const float* B, float* C, int M, int
     float sum = 0.0f;
     for (int start = 0; start < K; start += TILE) {
         // ANCHOR: load
-        // Each thread brings one element of each tile; 0 where there is none.
+        // Each thread loads one element of each tile; 0 where there is none.
         a[y][x] = row < M && start + x < K ? A[row * K + start + x] : 0.0f;
         b[y][x] = start + y < K && column < N ? B[(start + y) * N + column] : 0.0f;
         // ANCHOR_END: load

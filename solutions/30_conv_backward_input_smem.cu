@@ -51,7 +51,7 @@ __device__ void input_tile(half* s, const half* grad_output, const half* weights
                             * __half2float(s[(k * 9 + place) * CT + threadIdx.x]);
             }
         }
-        __syncthreads(); // nobody needs them any more
+        __syncthreads(); // no thread needs them any more
         // ANCHOR_END: sums
     }
 

@@ -49,7 +49,7 @@ __global__ void conv_bwd_weight_tiled(const half* grad_output, const half* input
             for (int a = 0; a < 4; a++)
                 for (int b = 0; b < 4; b++)
                     sum[a][b] += g[s][tk + 16 * a] * x[s][tc + 16 * b];
-        __syncthreads(); // nobody needs them any more
+        __syncthreads(); // no thread needs them any more
         // ANCHOR_END: sums
     }
 
