@@ -1,4 +1,4 @@
-// Puzzle 29: the gradient of a 3x3 convolution with respect to its input, in half precision, NHWC
+// Puzzle 29: the gradient of a 3x3 convolution with respect to its input, in half precision
 //
 //   grad_input[n,h,w,c] = sum over k, kh, kw of
 //                         grad_output[n,h-kh+1,w-kw+1,k] * weights[k,kh,kw,c]

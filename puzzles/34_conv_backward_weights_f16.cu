@@ -1,4 +1,4 @@
-// Puzzle 34: the gradient of a 3x3 convolution with respect to its weights, by hierarchical reduction
+// Puzzle 34: the gradient of a 3x3 convolution's weights, by hierarchical reduction
 //
 //   grad_weights[k,kh,kw,c] = sum over n, h, w of
 //                             grad_output[n,h,w,k] * input[n,h+kh-1,w+kw-1,c]

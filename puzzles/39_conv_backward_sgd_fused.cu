@@ -1,4 +1,4 @@
-// Puzzle 39: the gradients of a 3x3 convolution's weights and bias, and the SGD step, in one kernel
+// Puzzle 39: gradients of a 3x3 convolution's weights and bias, and the SGD step, in one kernel
 //
 //   gw[k,kh,kw,c] = sum over n, h, w of grad_output[n,h,w,k] * input[n,h+kh-1,w+kw-1,c]
 //   gb[k]         = sum over n, h, w of grad_output[n,h,w,k]
@@ -12,7 +12,7 @@
 // layer, and every master stays as it is. In both cases weights and bias become their masters,
 // rounded to half; what they held before may be stale.
 //
-// gw and gb are never in memory: the kernel writes its four results, each once, and nothing else.
+// gw and gb are never in memory: the kernel writes its four results once, and nothing else.
 //
 // Tensors, row-major:
 //   grad_output     (N, H, W, K)  half        found_inf  (1)  int

@@ -1,12 +1,12 @@
 // Puzzle 44: backward pass of layer normalisation followed by a linear layer, five gradients
 //
-//   x^[r,h] = (x[r,h] - mean[r]) * rstd[r]             r = b*S + s, a position
+//   x^[r,h] = (x[r,h] - mean[r]) * rstd[r]          r = b*S + s, a position
 //   norm[r,h] = x^[r,h] * gamma[h] + beta[h]
 //   y[r,o] = bias[o] + sum over h of norm[r,h] * W[o,h]
 //
-//   db[o] = sum over r of dy[r,o]                      dn[r,h] = sum over o of dy[r,o] * W[o,h]
-//   dW[o,h] = sum over r of dy[r,o] * norm[r,h]        dgamma[h] = sum over r of dn[r,h] * x^[r,h]
-//                                                      dbeta[h] = sum over r of dn[r,h]
+//   db[o] = sum over r of dy[r,o]                   dn[r,h] = sum over o of dy[r,o] * W[o,h]
+//   dW[o,h] = sum over r of dy[r,o] * norm[r,h]     dgamma[h] = sum over r of dn[r,h] * x^[r,h]
+//                                                   dbeta[h] = sum over r of dn[r,h]
 //   dx as in puzzle 41, with g[r,h] = dn[r,h] * gamma[h]
 //
 // Tensors, row-major: dy (B, S, O), x and dx (B, S, H), gamma, beta, dgamma and dbeta (H),

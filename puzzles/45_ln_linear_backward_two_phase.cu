@@ -3,12 +3,12 @@
 // The five gradients are those of puzzle 44. There is no atomic addition, and the results
 // have the same bits in every run.
 //
-//   x^[r,h] = (x[r,h] - mean[r]) * rstd[r]             r = b*S + s, a position
+//   x^[r,h] = (x[r,h] - mean[r]) * rstd[r]          r = b*S + s, a position
 //   norm[r,h] = x^[r,h] * gamma[h] + beta[h]
 //
-//   db[o] = sum over r of dy[r,o]                      dn[r,h] = sum over o of dy[r,o] * W[o,h]
-//   dW[o,h] = sum over r of dy[r,o] * norm[r,h]        dgamma[h] = sum over r of dn[r,h] * x^[r,h]
-//                                                      dbeta[h] = sum over r of dn[r,h]
+//   db[o] = sum over r of dy[r,o]                   dn[r,h] = sum over o of dy[r,o] * W[o,h]
+//   dW[o,h] = sum over r of dy[r,o] * norm[r,h]     dgamma[h] = sum over r of dn[r,h] * x^[r,h]
+//                                                   dbeta[h] = sum over r of dn[r,h]
 //   dx as in puzzle 41, with g[r,h] = dn[r,h] * gamma[h]
 //
 // Tensors, row-major: dy (B, S, O), x and dx (B, S, H), gamma, beta, dgamma and dbeta (H),

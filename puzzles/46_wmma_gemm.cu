@@ -9,8 +9,8 @@
 //
 // T is half in one launch and __nv_bfloat16 in another. T(0.0f) is a zero of either type.
 //
-// A block of 128 threads computes 32x32 elements of C: each of its 4 warps one tile of 16x16. The
-// grader launches ceil(N/32) x ceil(M/32) blocks: blockIdx.x counts to the right, blockIdx.y
+// A block of 128 threads computes 32x32 elements of C: each of its 4 warps one tile of 16x16.
+// The grader launches ceil(N/32) x ceil(M/32) blocks: blockIdx.x counts to the right, blockIdx.y
 // downwards. No size need be a multiple of 16.
 
 #include <cuda_bf16.h>
@@ -34,7 +34,7 @@ __global__ void wmma_gemm(const T* A, const T* B, float* C, int M, int N, int K)
     //           load the two fragments, and multiply: wmma::mma_sync;
     //           wait again.
 
-    // TODO 4: store the accumulator to shared memory, wait, and copy those elements that exist to C.
+    // TODO 4: store the sums to shared memory, wait, and copy those elements that exist to C.
 }
 
 // The two kernels that the grader launches.

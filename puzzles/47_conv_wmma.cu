@@ -11,8 +11,8 @@
 //   bias     (M)                   float
 //   Y        (N, M, H_out, W_out)  float
 //
-// As a matrix product: M filters times N*H_out*W_out positions, each a sum of C*K*K products. The
-// matrix of patches is never stored: threads gather its tiles from X.
+// As a matrix product: M filters times N*H_out*W_out positions, each a sum of C*K*K products.
+// The matrix of patches is never stored: threads gather its tiles from X.
 //
 // A block of 128 threads computes 32 filters at 32 positions: each of its 4 warps one tile of
 // 16x16. The grader launches ceil(N*H_out*W_out/32) x ceil(M/32) blocks: blockIdx.x counts
@@ -28,7 +28,7 @@ __global__ void conv2d_wmma(const half* X, const half* filters, const float* bia
 {
     // TODO 1: three arrays in shared memory and three fragments, as in puzzle 46.
 
-    // TODO 2: lane l of each warp gathers for position blockIdx.x*32 + l only. Which n, oh, ow is that?
+    // TODO 2: lane l of each warp gathers for position blockIdx.x*32 + l: which n, oh, ow?
 
     // TODO 3: go through the C*K*K products of a sum in steps of 16. In each step
     //           copy 32x16 weights;

@@ -12,9 +12,9 @@
 //   grad_weights  (K, 3, 3, C)     float
 //
 // As a matrix product: K filters times 9*C places of a filter, each a sum over N*H*W positions.
-// A block of 128 threads computes 32 filters times 32 places, each of its 4 warps one tile of 16x16.
-// There are few such blocks, and the sums are long: so `splits` blocks share the positions, and each
-// leaves its own sums in work. The grader launches ceil(9*C/32) x ceil(K/32) x splits blocks:
+// A block of 128 threads computes 32 filters times 32 places: each of its 4 warps a tile of 16x16.
+// There are few such blocks, and the sums are long: so `splits` blocks share the positions, and
+// each leaves its own sums in work. The grader launches ceil(9*C/32) x ceil(K/32) x splits blocks:
 // blockIdx.x counts places, blockIdx.y filters, blockIdx.z splits.
 
 #include <cuda_fp16.h>
@@ -29,7 +29,7 @@ __global__ void conv_bwd_weight_wmma(const half* grad_output, const half* input,
     //         grad_output transposed: copy its tile as it lies in memory, 16 positions x 32
     //         filters. What does that make of the fragment's layout?
 
-    // TODO 2: lane l of each warp gathers for place blockIdx.x*32 + l: which kh, kw and c is that?
+    // TODO 2: lane l of each warp gathers for place blockIdx.x*32 + l: which kh, kw and c?
 
     // TODO 3: go through the positions in steps of 16, every gridDim.z-th step. In each
     //           copy 16x32 elements of grad_output;

@@ -1,5 +1,5 @@
 // ANCHOR: all
-// Puzzle 20, solution: puzzle 18's product; each block makes its tiles of the patch matrix itself.
+// Puzzle 20, solution: puzzle 18's product; each block makes its tiles of the patch matrix.
 
 #define TILE 16
 

@@ -1,5 +1,5 @@
 // ANCHOR: all
-// Puzzle 21, solution: a block loads its tile of a channel, halo included, and reuses it K*K times.
+// Puzzle 21, solution: a block loads its tile of a channel with the halo, and uses it K*K times.
 
 #define TILE_W 32
 #define TILE_H 8

@@ -1,5 +1,5 @@
 // ANCHOR: all
-// Puzzle 43, solution: a block normalises its row into shared memory; then a warp does an output.
+// Puzzle 43, solution: a block normalises its row into shared memory; each warp does outputs.
 
 #define THREADS 128
 

@@ -1,6 +1,6 @@
 // ANCHOR: all
-// Puzzle 45, solution: every block sums its share of the positions into its own part of the workspace; a second
-// kernel adds up the parts, in their order.
+// Puzzle 45, solution: every block sums its share of the positions into its own part of the workspace;
+// a second kernel adds up the parts, in their order.
 
 #define THREADS 128
 
@@ -30,7 +30,7 @@ __global__ void ln_linear_bwd_partial(const float* dy, const float* x, const flo
     int t = threadIdx.x;
 
     // ANCHOR: own
-    // This block's part of the workspace. Nobody else writes there.
+    // This block's part of the workspace. No other block writes there.
     float* dW = work + blockIdx.x * (O * H + 2 * H + O);
     float* dgamma = dW + O * H;
     float* dbeta = dgamma + H;

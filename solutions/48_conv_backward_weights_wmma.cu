@@ -1,5 +1,5 @@
 // ANCHOR: all
-// Puzzle 48, solution: an implicit GEMM over positions, split over blocks, added up in a fixed order.
+// Puzzle 48, solution: an implicit GEMM, split over blocks, and added up in a fixed order.
 
 #include <cuda_fp16.h>
 #include <mma.h>
