@@ -132,15 +132,15 @@ def ladder_latency():
     left, bottom, right, top = 52, 246, 376, 14
     x, y = log_axis(1, 3000, left, right), log_axis(0.0003, 2000, bottom, top)
     parts = frame(x, y, [1, 10, 100, 1000], [0.001, 0.1, 10, 1000], left, bottom, right, top)
-    for peak, style in ((tensor, "frame"), (floats, "line")):
-        bend = peak * 1e3 / copy
+    bends = [peak * 1e3 / copy for peak in (tensor, floats)]
+    for peak, bend, style in ((tensor, bends[0], "frame"), (floats, bends[1], "line")):
         parts.append(path([(x(1), y(copy / 1e3)), (x(bend), y(peak)), (right, y(peak))], style))
     for name, table, time, vendor, flop, size in ladders:
         heads, rows = tables[table]
         drawn, place, low = column(x, y, rows, heads, time, vendor, flop, size)
         parts += [*drawn, text(place + 9, low, name, "start") if name == "16 rows" else text(place, low + 13, name)]
     parts += legend(left, y(0.4), y(0.12))
-    parts += [text(x(5), y(55), f"{copy / 1e3:.2f} TB/s", "end"), text(x(14), y(tensor), "tensor cores, bf16: 1,070", "start"), text(x(30), y(floats) + 11, "float: 67")]
+    parts += [text(x(5), y(55), f"{copy / 1e3:.2f} TB/s", "end"), text(x(bends[0]) - 8, y(tensor), "tensor cores, bf16: 1,070", "end"), text(x(30), y(floats) + 11, "float: 67")]
     parts += [text(left + 5, 5, "TFLOP/s", "start"), text((left + right) / 2, bottom + 33, "FLOP for each byte that must be moved")]
     words = (
         "A roofline with logarithmic axes, FLOP per byte from 1 to 3,000 and TFLOP per second from 0.0003 to 2,000: a slope of 4.01 terabytes per second, "
