@@ -8,7 +8,8 @@ use indexmath::{Approx, Values};
 use puzzle::case::is_within_bound;
 use puzzle::spec::Buffer;
 use puzzle::tensor::{Tensor, decode};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// Up to so many multiplications and additions all elements are computed, else some.
 const ALL: u64 = 1 << 24;
@@ -19,11 +20,26 @@ const AT_ENDS: usize = 64;
 /// Up to so many multiplications and additions for the elements of an output; where these take more, fewer are looked at.
 const MOST: u64 = 1 << 28;
 
+/// What is expected of some elements of each output in a run. Kernels of one formula share it, since computing it can take
+/// seconds.
+#[derive(Default)]
+pub struct Expected(BTreeMap<(String, u64), Rc<Vec<Vec<Approx>>>>);
+
 /// The elements of the outputs of a plan that are compared with the formula.
 pub struct Check<'a> {
     plan: &'a Plan<'a>,
-    /// Index of each output among the buffers, its name in the formula, and its elements; all if there are none.
-    outputs: Vec<(usize, String, Vec<u64>)>,
+    outputs: Vec<Output>,
+}
+
+/// Some elements of an output.
+#[derive(Debug)]
+struct Output {
+    /// Its index among the buffers.
+    buffer: usize,
+    /// Its name in the formula.
+    name: String,
+    /// The elements, by their row-major positions; all if there are none.
+    elements: Vec<u64>,
 }
 
 impl<'a> Check<'a> {
@@ -37,7 +53,7 @@ impl<'a> Check<'a> {
             let name = buffer.computed()?;
             let elements =
                 if all { Vec::new() } else { affordable(plan, &name, &buffer.tensor, i) };
-            Some((i, name, elements))
+            Some(Output { buffer: i, name, elements })
         };
         let outputs = test.buffers.iter().enumerate().filter_map(output).collect();
         Self { plan, outputs }
@@ -45,30 +61,35 @@ impl<'a> Check<'a> {
 
     /// Has the elements read back.
     pub fn ask(&self, job: &mut Job) {
-        job.wanted = self.outputs.iter().map(|(i, _, elements)| (*i, elements.clone())).collect();
+        let wanted = self.outputs.iter().map(|it| (it.buffer, it.elements.clone()));
+        job.wanted = wanted.collect();
     }
 
     /// Whether all elements of all outputs are compared.
     pub fn is_complete(&self) -> bool {
-        self.outputs.iter().all(|(_, _, elements)| elements.is_empty())
+        self.outputs.iter().all(|output| output.elements.is_empty())
     }
 
     /// The number of elements that were compared, or what is wrong.
     ///
     /// # Errors
     /// The formula cannot be evaluated.
-    pub fn verdict(&self, runs: &[CheckedRun]) -> Result<Result<u64, String>, Failure> {
+    pub fn verdict(
+        &self,
+        runs: &[CheckedRun],
+        shared: &mut Expected,
+    ) -> Result<Result<u64, String>, Failure> {
         let mut compared = 0;
         for run in runs {
-            let known = self.plan.known(run.run);
-            for ((i, name, elements), bytes) in self.outputs.iter().zip(&run.outputs) {
-                let tensor = &self.plan.bench.test.buffers[*i].tensor;
-                let expected = self.expected(&known, tensor, name, elements)?;
+            let all = self.expected(run.run, shared)?;
+            for ((output, expected), bytes) in self.outputs.iter().zip(&*all).zip(&run.outputs) {
+                let Output { name, elements, .. } = output;
+                let tensor = self.tensor(output);
                 let got = decode(tensor.dtype, &bytes.0);
                 if got.len() != expected.len() {
                     return Ok(Err(format!("`{name}` was not read back")));
                 }
-                let wrong = got.iter().zip(&expected).position(|(g, e)| !is_within_bound(*g, e));
+                let wrong = got.iter().zip(expected).position(|(g, e)| !is_within_bound(*g, e));
                 if let Some(at) = wrong {
                     let flat = elements.get(at).map_or(at, |flat| *flat as usize);
                     let place = Tensor { name: name.clone(), ..tensor.clone() }.element_name(flat);
@@ -84,20 +105,35 @@ impl<'a> Check<'a> {
         Ok(Ok(compared))
     }
 
-    fn expected(
-        &self,
-        known: &Values,
-        tensor: &Tensor,
-        name: &str,
-        elements: &[u64],
-    ) -> Result<Vec<Approx>, Failure> {
-        let formula = &self.plan.bench.test.formula;
-        let failed = |error: indexmath::Error| self.plan.unknown(&error.to_string());
-        if elements.is_empty() {
-            let mut values = formula.evaluate(known, &[name]).map_err(failed)?;
-            return Ok(values.remove(name).unwrap_or_default());
+    fn tensor(&self, output: &Output) -> &Tensor {
+        &self.plan.bench.test.buffers[output.buffer].tensor
+    }
+
+    /// What the elements of each output should be in the run with number `run`.
+    fn expected(&self, run: u64, shared: &mut Expected) -> Result<Rc<Vec<Vec<Approx>>>, Failure> {
+        let key = (format!("{} {:?}", self.plan.data_key(), self.outputs), run);
+        if let Some(expected) = shared.0.get(&key) {
+            return Ok(Rc::clone(expected));
         }
-        formula.elements(known, name, &coords(tensor, elements)).map_err(failed)
+        let expected = self.computed(&self.plan.known(run));
+        let expected = Rc::new(expected.map_err(|error| self.plan.unknown(&error.to_string()))?);
+        shared.0.insert(key, Rc::clone(&expected));
+        Ok(expected)
+    }
+
+    fn computed(&self, known: &Values) -> Result<Vec<Vec<Approx>>, indexmath::Error> {
+        let formula = &self.plan.bench.test.formula;
+        if self.is_complete() {
+            let names: Vec<&str> = self.outputs.iter().map(|output| output.name.as_str()).collect();
+            let mut values = formula.evaluate(known, &names)?;
+            let of = |name: &str| values.remove(name).unwrap_or_default();
+            return Ok(names.into_iter().map(of).collect());
+        }
+        let coords: Vec<_> =
+            self.outputs.iter().map(|it| coords(self.tensor(it), &it.elements)).collect();
+        let names = self.outputs.iter().map(|output| output.name.as_str());
+        let wanted: Vec<_> = names.zip(coords.iter().map(Vec::as_slice)).collect();
+        formula.elements_of(known, &wanted)
     }
 }
 
@@ -107,18 +143,21 @@ fn coords(tensor: &Tensor, elements: &[u64]) -> Vec<Vec<i64>> {
     elements.iter().map(of).collect()
 }
 
-/// Elements of an output that the formula gives within [`MOST`] steps: as many as possible, halved again and again, and at
+/// Elements of an output that the formula gives within [`MOST`] steps: as many as possible, doubled again and again, and at
 /// least one on either end and one more.
 fn affordable(plan: &Plan<'_>, name: &str, tensor: &Tensor, output: usize) -> Vec<u64> {
-    let mut part = 1;
-    loop {
-        let elements = some_of(tensor, plan.seed, output, part);
-        let steps = plan.steps_of(name, &coords(tensor, &elements));
-        if steps <= MOST || part >= RANDOM {
-            return elements;
+    let some = |part| some_of(tensor, plan.seed, output, part);
+    let mut part = RANDOM.next_power_of_two();
+    let mut elements = some(part);
+    while part > 1 {
+        part /= 2;
+        let more = some(part);
+        if plan.steps_of(name, &coords(tensor, &more)) > MOST {
+            break;
         }
-        part *= 2;
+        elements = more;
     }
+    elements
 }
 
 /// Elements on both ends, and at random places; of them one in `part`.
@@ -172,12 +211,11 @@ bytes = "4*(M*K + K*N + M*N)"
 "#;
 
     /// What a right kernel leaves of the wanted elements after a run.
-    fn right(plan: &Plan<'_>, check: &Check<'_>, run: u64) -> CheckedRun {
-        let known = plan.known(run);
-        let outputs = check.outputs.iter().map(|(i, name, elements)| {
-            let tensor = &plan.bench.test.buffers[*i].tensor;
-            let expected = check.expected(&known, tensor, name, elements).unwrap();
-            Bytes(encode(tensor.dtype, &expected.iter().map(|e| e.value).collect::<Vec<_>>()))
+    fn right(check: &Check<'_>, run: u64) -> CheckedRun {
+        let expected = check.expected(run, &mut Expected::default()).unwrap();
+        let outputs = check.outputs.iter().zip(&*expected).map(|(output, expected)| {
+            let values: Vec<f64> = expected.iter().map(|e| e.value).collect();
+            Bytes(encode(check.tensor(output).dtype, &values))
         });
         CheckedRun { run, outputs: outputs.collect() }
     }
@@ -188,18 +226,19 @@ bytes = "4*(M*K + K*N + M*N)"
         for (bench, complete) in spec.benches.iter().zip([true, false]) {
             let plan = Plan::new(&spec, bench, 5, &mut GivenTensors::default()).unwrap();
             let check = Check::new(&plan);
+            let mut shared = Expected::default();
             assert_eq!(check.is_complete(), complete);
-            let good = [right(&plan, &check, 3), right(&plan, &check, 16)];
-            let compared = check.verdict(&good).unwrap().unwrap();
+            let good = [right(&check, 3), right(&check, 16)];
+            let compared = check.verdict(&good, &mut shared).unwrap().unwrap();
             assert_eq!(compared == 2 * 600, complete, "{compared}");
             // A kernel that keeps the results of an earlier run.
-            let cached = CheckedRun { run: 16, ..right(&plan, &check, 3) };
-            let caught = check.verdict(&[cached]).unwrap().unwrap_err();
+            let cached = CheckedRun { run: 16, ..right(&check, 3) };
+            let caught = check.verdict(&[cached], &mut shared).unwrap().unwrap_err();
             assert!(caught.starts_with("wrong in run 16: C[0, 0] should be "), "{caught}");
-            let mut wrong = right(&plan, &check, 3);
+            let mut wrong = right(&check, 3);
             let last = wrong.outputs[0].0.len() - 4;
             wrong.outputs[0].0[last..].copy_from_slice(&f32::NAN.to_le_bytes());
-            let caught = check.verdict(&[wrong]).unwrap().unwrap_err();
+            let caught = check.verdict(&[wrong], &mut shared).unwrap().unwrap_err();
             assert!(caught.contains("but is NaN"), "{caught}");
         }
     }

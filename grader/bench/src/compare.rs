@@ -76,6 +76,9 @@ fn change(size: &str, label: &str, before: Summary, now: Summary) -> Change {
 mod tests {
     use super::*;
     use crate::examples::{counted, timed};
+    use crate::subject::{Subject, ladders};
+    use puzzle::workbook::Workbook;
+    use std::path::Path;
 
     #[test]
     fn medians_beyond_the_spread_are_clear_changes() {
@@ -89,6 +92,25 @@ mod tests {
             changes.iter().map(|change| (change.label.as_str(), change.is_clear)).collect();
         assert_eq!(said, [("your kernel", false), ("solution", true), ("cuBLAS 13.1", false)]);
         assert!(notes.is_empty(), "{notes:?}");
+    }
+
+    #[test]
+    fn every_ladder_keeps_times_of_all_its_steps() {
+        let workbook = Workbook::find(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        for name in ladders(&workbook) {
+            let subject = Subject::ladder(&workbook, &name).unwrap();
+            let file = workbook.root().join("kernels/ladders").join(&name).join("h100.json");
+            let kept: Outcome = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+            let changes = compare(&kept, &kept).0;
+            let steps = subject.entries.iter().flat_map(|entry| {
+                let sizes = entry.spec.benches.iter().map(|bench| bench.name().to_owned());
+                sizes.map(|size| (size, entry.label.clone()))
+            });
+            for step in steps {
+                let is_kept = |change: &Change| (&change.size, &change.label) == (&step.0, &step.1);
+                assert!(changes.iter().any(is_kept), "{name}: {step:?}");
+            }
+        }
     }
 
     #[test]

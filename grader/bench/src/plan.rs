@@ -57,11 +57,7 @@ impl<'a> Plan<'a> {
         if names.is_empty() {
             return Ok(plan);
         }
-        // All that the values depend on.
-        let key = format!(
-            "{seed} {names:?} {:?} {:?} {:?}\n{}",
-            test.dims, test.inputs, test.data, spec.tensors.formula
-        );
+        let key = plan.data_key();
         if let Some((_, given)) = shared.0.iter().find(|(other, _)| *other == key) {
             plan.given = Rc::clone(given);
             return Ok(plan);
@@ -82,6 +78,14 @@ impl<'a> Plan<'a> {
         plan.given = Rc::new(given);
         shared.0.push((key, Rc::clone(&plan.given)));
         Ok(plan)
+    }
+
+    /// All that the values of a run depend on, but for its number.
+    pub fn data_key(&self) -> String {
+        let test = &self.bench.test;
+        let given = test.given(&self.spec.tensors);
+        let of_data = format!("{} {given:?} {:?} {:?}", self.seed, test.dims, test.inputs);
+        format!("{of_data} {:?}\n{}", test.data, self.spec.tensors.formula)
     }
 
     /// All that the formula reads in the run with number `run`.

@@ -1,6 +1,6 @@
 //! Times or counts the kernels of a subject at each of its sizes.
 
-use crate::check::Check;
+use crate::check::{Check, Expected};
 use crate::counters;
 use crate::gate;
 use crate::gpu;
@@ -52,6 +52,13 @@ pub struct Settings<'a> {
     pub seed: u64,
     /// The name of the only `[[bench]]` to look at.
     pub only: Option<&'a str>,
+}
+
+/// What kernels of one formula share at one size, since computing it can take seconds.
+#[derive(Default)]
+struct Shared {
+    given: GivenTensors,
+    expected: Expected,
 }
 
 /// Times or counts everything.
@@ -116,7 +123,7 @@ fn at_size(
     for number in others {
         entries.push(beside(settings.workbook, number, bench)?);
     }
-    let mut given = GivenTensors::default();
+    let mut shared = Shared::default();
     let mut contestants = Vec::new();
     let mut counted = None;
     for entry in &entries {
@@ -124,14 +131,14 @@ fn at_size(
             continue;
         };
         let result = match machine {
-            Machine::Gpu(_) => time_entry(entry, own, settings, &mut given)?,
+            Machine::Gpu(_) => time_entry(entry, own, settings, &mut shared)?,
             Machine::Model { .. } => count_entry(entry, own, settings, &mut counted)?,
         };
         let file = settings.workbook.relative(&entry.file).display().to_string();
         contestants.push(Contestant { label: entry.label.clone(), file: Some(file), result });
     }
     if let (Machine::Gpu(facts), Some(entry)) = (machine, subject.entries.first()) {
-        contestants.extend(vendor(&entry.spec, bench, facts, settings, &mut given)?);
+        contestants.extend(vendor(&entry.spec, bench, facts, settings, &mut shared)?);
     }
     let judged = |gate: &&TimeGate| match machine {
         Machine::Gpu(_) => gate::judge(gate, &contestants),
@@ -214,7 +221,7 @@ fn time_entry(
     entry: &Entry,
     bench: &Bench,
     settings: &Settings<'_>,
-    given: &mut GivenTensors,
+    shared: &mut Shared,
 ) -> Result<ContestantResult, Failure> {
     let gpu = device::gpu::detect()?;
     if entry.spec.hopper && gpu.info().capability != HOPPER {
@@ -229,7 +236,7 @@ fn time_entry(
         let why = format!("the test `{test}` fails; `{}` says why", entry.grading);
         return Ok(ContestantResult::Refused(why));
     }
-    let plan = Plan::new(&entry.spec, bench, settings.seed, given)?;
+    let plan = Plan::new(&entry.spec, bench, settings.seed, &mut shared.given)?;
     let check = Check::new(&plan);
     let mut job = match &program.host {
         None => plan.job(&program, settings.cold),
@@ -244,7 +251,7 @@ fn time_entry(
         }
     };
     check.ask(&mut job);
-    judged(&check, gpu::time(Box::new(job))?)
+    judged(&check, gpu::time(Box::new(job))?, &mut shared.expected)
 }
 
 /// The name of the first test with the bench's launches that fails on the GPU.
@@ -274,7 +281,7 @@ fn vendor(
     bench: &Bench,
     facts: &GpuFacts,
     settings: &Settings<'_>,
-    given: &mut GivenTensors,
+    shared: &mut Shared,
 ) -> Result<Option<Contestant>, Failure> {
     let label = match (&bench.vendor, &facts.library) {
         (Some(Vendor::Gemm(_)), Ok(library)) => library,
@@ -282,23 +289,27 @@ fn vendor(
         _ => return Ok(None),
     };
     let Some(vendor) = &bench.vendor else { return Ok(None) };
-    let plan = Plan::new(spec, bench, settings.seed, given)?;
+    let plan = Plan::new(spec, bench, settings.seed, &mut shared.given)?;
     let check = Check::new(&plan);
     let Some(mut job) = plan.vendor_job(vendor, settings.cold) else { return Ok(None) };
     check.ask(&mut job);
     let timed = gpu::time(Box::new(job))?;
     let own = timed.as_ref().ok().and_then(|timed| timed.library.clone());
-    let result = judged(&check, timed)?;
+    let result = judged(&check, timed, &mut shared.expected)?;
     Ok(Some(Contestant { label: own.unwrap_or_else(|| label.to_owned()), file: None, result }))
 }
 
 /// The times of a run, if its outputs are right and nothing ran beside it.
-fn judged(check: &Check<'_>, timed: Result<Timed, String>) -> Result<ContestantResult, Failure> {
+fn judged(
+    check: &Check<'_>,
+    timed: Result<Timed, String>,
+    expected: &mut Expected,
+) -> Result<ContestantResult, Failure> {
     let timed = match timed {
         Ok(timed) => timed,
         Err(why) => return Ok(ContestantResult::Refused(why)),
     };
-    let compared = match check.verdict(&timed.checks)? {
+    let compared = match check.verdict(&timed.checks, expected)? {
         Ok(compared) => compared,
         Err(why) => return Ok(ContestantResult::Refused(why)),
     };

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::evaluate::cost::{Cost, cost};
-use crate::evaluate::data::{Results, Values};
+use crate::evaluate::data::{Results, TensorData, Values};
 use crate::evaluate::parallel::in_parallel;
 use crate::evaluate::program::{Computed, compute, compute_for, input, steps_for};
 use crate::evaluate::sampling::sharpen;
 use crate::evaluate::statement::run_statement;
 use crate::integer::evaluate::Dims;
-use crate::lower::nest::{LoweredProgram, TensorId};
+use crate::lower::nest::{LoweredProgram, LoweredStatement, TensorId};
 use crate::lower::program::lower;
 use crate::program::ir::{Program, base_tensor};
 use crate::rounding::bound::Approx;
@@ -161,7 +161,7 @@ impl SizedFormula {
     pub fn steps_of(&self, known: &Values, tensor: &str, at: &[Vec<i64>]) -> Result<u64> {
         let (id, flats) = self.flats(tensor, at)?;
         let statement = self.lowered.statement_of(id).map(|i| &self.lowered.statements[i]);
-        Ok(statement.map_or(0, |it| steps_for(&self.lowered, known, it, &flats)))
+        Ok(statement.map_or(0, |it| steps_for(&self.lowered, known, (it, flats))))
     }
 
     fn flats(&self, tensor: &str, at: &[Vec<i64>]) -> Result<(TensorId, Vec<usize>)> {
@@ -170,25 +170,57 @@ impl SizedFormula {
         Ok((id, flats.collect::<Result<_>>()?))
     }
 
-    /// Evaluates some elements of a tensor, by their coordinates. What they read is computed once, and where that is too much
-    /// as a whole, only as far as they read it.
+    /// Evaluates some elements of a tensor, by their coordinates.
     ///
     /// # Errors
     /// Those of [`Self::element`].
     pub fn elements(&self, known: &Values, tensor: &str, at: &[Vec<i64>]) -> Result<Vec<Approx>> {
-        let (id, flats) = self.flats(tensor, at)?;
-        let Some(statement) = self.lowered.statement_of(id) else {
-            let values = input(&self.lowered, known, id)?;
-            return Ok(flats.into_iter().map(|flat| given(values[flat])).collect());
+        Ok(self.elements_of(known, &[(tensor, at)])?.swap_remove(0))
+    }
+
+    /// Evaluates some elements of each of several tensors. What they read is computed once for all, and where that is too much
+    /// as a whole, only as far as they read it.
+    ///
+    /// # Errors
+    /// Those of [`Self::element`].
+    pub fn elements_of(
+        &self,
+        known: &Values,
+        wanted: &[(&str, &[Vec<i64>])],
+    ) -> Result<Vec<Vec<Approx>>> {
+        let mut computed = Vec::new();
+        for (tensor, at) in wanted {
+            let (id, flats) = self.flats(tensor, at)?;
+            if let Some(statement) = self.lowered.statement_of(id) {
+                computed.push((&self.lowered.statements[statement], flats));
+            }
+        }
+        let data = compute_for(&self.lowered, known, &computed)?;
+        let of = |&(tensor, at): &(&str, &[Vec<i64>])| {
+            let (id, flats) = self.flats(tensor, at)?;
+            let Some(statement) = self.lowered.statement_of(id) else {
+                let values = input(&self.lowered, known, id)?;
+                return Ok(flats.into_iter().map(|flat| given(values[flat])).collect());
+            };
+            self.computed_elements(&self.lowered.statements[statement], &data, at, &flats)
         };
-        let statement = &self.lowered.statements[statement];
-        let data = compute_for(&self.lowered, known, statement, &flats)?;
+        wanted.iter().map(of).collect()
+    }
+
+    /// Elements of a statement's target, at the coordinates `at` and positions `flats`.
+    fn computed_elements(
+        &self,
+        statement: &LoweredStatement,
+        data: &[Option<TensorData<'_>>],
+        at: &[Vec<i64>],
+        flats: &[usize],
+    ) -> Result<Vec<Approx>> {
         if flats.len() > FEW && statement.is_scattered_by_data() {
-            let all = run_statement(&self.lowered, statement, &data, None)?;
-            return Ok(flats.into_iter().map(|flat| all[flat]).collect());
+            let all = run_statement(&self.lowered, statement, data, None)?;
+            return Ok(flats.iter().map(|&flat| all[flat]).collect());
         }
         let one = |i: usize| {
-            let found = run_statement(&self.lowered, statement, &data, Some(&at[i]))?;
+            let found = run_statement(&self.lowered, statement, data, Some(&at[i]))?;
             found.first().copied().ok_or_else(|| Error::unplaced("no such element"))
         };
         let found = if at.len() > FEW {

@@ -1,6 +1,7 @@
 //! Which elements of intermediate tensors some elements of a result are computed from, for formulas of which all is too much.
 
 use crate::evaluate::cost::iterations;
+use crate::evaluate::program::Wanted;
 use crate::integer::interval::Interval;
 use crate::lower::nest::{
     Access, Array, Layout, LoopNest, LoweredContribution, LoweredProgram, LoweredStatement,
@@ -54,16 +55,17 @@ pub(crate) fn marked(marks: &[bool]) -> Vec<usize> {
     (0..marks.len()).filter(|&at| marks[at]).collect()
 }
 
-/// What is read of each tensor for the elements `flats` of a statement's target, through all statements that `runs` has. It
-/// may be more than that, and never less.
+/// What is read of each tensor for the elements that are wanted, through all statements that `runs` has. It may be more than
+/// that, and never less.
 pub(crate) fn demands(
     lowered: &LoweredProgram,
     runs: &[bool],
-    statement: &LoweredStatement,
-    flats: &[usize],
+    wanted: &[Wanted<'_>],
 ) -> Vec<Demand> {
     let mut demands = vec![Demand::Nothing; lowered.tensors.len()];
-    demand(lowered, runs, statement, Some(flats), &mut demands);
+    for (statement, flats) in wanted {
+        demand(lowered, runs, statement, Some(flats), &mut demands);
+    }
     for statement in lowered.statements.iter().rev().filter(|statement| runs[statement.target]) {
         let flats = match &demands[statement.target] {
             Demand::Nothing => continue,
@@ -223,7 +225,7 @@ mod tests {
             let layout = &lowered.tensors[statement.target];
             let whole = compute(&lowered, &known, &[], &statement.reads).unwrap().data;
             for flat in [0, layout.len / 2, layout.len - 1] {
-                let parts = compute_parts(&lowered, &known, statement, &[flat]).unwrap();
+                let parts = compute_parts(&lowered, &known, &[(statement, vec![flat])]).unwrap();
                 let coords = layout.coords(flat);
                 let [a, b] = [&whole, &parts]
                     .map(|data| run_statement(&lowered, statement, data, Some(&coords)).unwrap());
@@ -231,7 +233,7 @@ mod tests {
                 let runs: Vec<bool> = (0..lowered.tensors.len())
                     .map(|id| lowered.statement_of(id).is_some())
                     .collect();
-                let all = demands(&lowered, &runs, statement, &[flat]);
+                let all = demands(&lowered, &runs, &[(statement, vec![flat])]);
                 partial += all.iter().filter(|one| matches!(one, Demand::Some(..))).count();
             }
         }

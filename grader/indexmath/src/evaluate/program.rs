@@ -46,7 +46,10 @@ pub(crate) fn compute<'a>(
     Ok(Computed { data, results })
 }
 
-/// The data of all that a statement reads for the elements `flats` of its target. Where a tensor on the way is too large to be
+/// Elements of the target of a statement, by their row-major positions.
+pub(crate) type Wanted<'a> = (&'a LoweredStatement, Vec<usize>);
+
+/// The data of all that statements read for some elements of their targets. Where a tensor on the way is too large to be
 /// computed as a whole, only those elements of each are computed that are needed; the others are zeros.
 ///
 /// # Errors
@@ -54,13 +57,18 @@ pub(crate) fn compute<'a>(
 pub(crate) fn compute_for<'a>(
     lowered: &LoweredProgram,
     known: &'a Values,
-    statement: &LoweredStatement,
-    flats: &[usize],
+    wanted: &[Wanted<'_>],
 ) -> Result<Vec<Option<TensorData<'a>>>> {
-    if !is_heavy(lowered, known, statement) {
-        return Ok(compute(lowered, known, &[], &statement.reads)?.data);
+    let reads = reads(wanted);
+    if !is_heavy(lowered, known, &reads) {
+        return Ok(compute(lowered, known, &[], &reads)?.data);
     }
-    compute_parts(lowered, known, statement, flats)
+    compute_parts(lowered, known, wanted)
+}
+
+/// The tensors that statements read.
+fn reads(wanted: &[Wanted<'_>]) -> Vec<TensorId> {
+    wanted.iter().flat_map(|(statement, _)| statement.reads.iter().copied()).collect()
 }
 
 /// As [`compute_for`], whatever the tensors on the way take.
@@ -70,11 +78,10 @@ pub(crate) fn compute_for<'a>(
 pub(crate) fn compute_parts<'a>(
     lowered: &LoweredProgram,
     known: &'a Values,
-    statement: &LoweredStatement,
-    flats: &[usize],
+    wanted: &[Wanted<'_>],
 ) -> Result<Vec<Option<TensorData<'a>>>> {
-    let Needed { runs, read } = needed(lowered, known, &[], &statement.reads);
-    let demands = demands(lowered, &runs, statement, flats);
+    let Needed { runs, read } = needed(lowered, known, &[], &reads(wanted));
+    let demands = demands(lowered, &runs, wanted);
     let mut data = given(lowered, known, &read)?;
     for statement in lowered.statements.iter().filter(|statement| runs[statement.target]) {
         let layout = &lowered.tensors[statement.target];
@@ -101,27 +108,23 @@ pub(crate) fn compute_parts<'a>(
     Ok(data)
 }
 
-/// Whether a statement reads what takes too many iterations as a whole.
-fn is_heavy(lowered: &LoweredProgram, known: &Values, statement: &LoweredStatement) -> bool {
-    let Needed { runs, .. } = needed(lowered, known, &[], &statement.reads);
+/// Whether one of the tensors `read` takes too many iterations as a whole.
+fn is_heavy(lowered: &LoweredProgram, known: &Values, read: &[TensorId]) -> bool {
+    let Needed { runs, .. } = needed(lowered, known, &[], read);
     let mut needed = lowered.statements.iter().filter(|statement| runs[statement.target]);
     needed.any(|statement| check_iterations(lowered, statement).is_err())
 }
 
 /// About how many iterations [`compute_for`] and the elements themselves take, less those that they would take for any elements;
 /// `u64::MAX` where they read the whole of a tensor that is too large for that.
-pub(crate) fn steps_for(
-    lowered: &LoweredProgram,
-    known: &Values,
-    statement: &LoweredStatement,
-    flats: &[usize],
-) -> u64 {
+pub(crate) fn steps_for(lowered: &LoweredProgram, known: &Values, wanted: Wanted<'_>) -> u64 {
+    let (statement, flats) = &wanted;
     let own = steps(lowered, statement, flats.len());
-    if !is_heavy(lowered, known, statement) {
+    if !is_heavy(lowered, known, &statement.reads) {
         return own;
     }
     let Needed { runs, .. } = needed(lowered, known, &[], &statement.reads);
-    let demands = demands(lowered, &runs, statement, flats);
+    let demands = demands(lowered, &runs, &[wanted]);
     let of = |statement: &LoweredStatement| match demands[statement.target] {
         Demand::All if check_iterations(lowered, statement).is_err() => u64::MAX,
         Demand::Nothing | Demand::All => 0,

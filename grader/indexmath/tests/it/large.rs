@@ -98,6 +98,12 @@ fn elements_are_computed_where_a_tensor_on_the_way_is_too_large_as_a_whole() {
             (0..n).map(|j| product(&known["a"][i * n..][..n], &known["b"], j)).collect();
         assert_eq!(found.value, product(&row, &known["e"], j), "{coords:?}");
     }
+    // Elements of several tensors at once are those of each.
+    let wanted = [("c", &at[1..]), ("a", &at[..1]), ("d", &at[..])];
+    let together = concrete.elements_of(&known, &wanted).unwrap();
+    for ((tensor, at), together) in wanted.into_iter().zip(together) {
+        assert_eq!(concrete.elements(&known, tensor, at).unwrap(), together, "{tensor}");
+    }
     // Two rows of c, and three sums.
     assert_eq!(concrete.steps_of(&known, "d", &at).unwrap(), 2 * (1 << 20) + 3 * (1 << 10));
     // More than an eighth of its rows is computed as a whole, or not at all.
