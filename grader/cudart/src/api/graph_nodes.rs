@@ -2,7 +2,7 @@
 
 use super::c::{Dim3, HandleValue, Kind, put, string, values};
 use super::launch::{Asked, prepare};
-use super::memory::{CopyForm, Fill, Sides, copy_in, copy_rows, fill_elements};
+use super::memory::{CopyForm, Fill, Sides, alloc, copy_in, copy_rows, fill_elements};
 use super::table::table;
 use crate::client::{Choice, Client, Graph, HostFunction, Work, enter};
 use crate::device::Answer;
@@ -27,6 +27,9 @@ table![
     cudaGraphAddEmptyNode,
     cudaGraphAddEventRecordNode,
     cudaGraphAddEventWaitNode,
+    cudaGraphAddMemAllocNode,
+    cudaGraphAddMemFreeNode,
+    cudaDeviceGraphMemTrim,
     cudaGraphAddDependencies,
     cudaGraphRemoveDependencies,
     cudaGraphDestroyNode,
@@ -362,6 +365,68 @@ unsafe extern "C" fn cudaGraphAddEventWaitNode(
     unsafe { add(to, graph, (after, count), |_| Ok(Work::Wait(event))) }
 }
 
+/// The C types `cudaMemAllocNodeParams` and `cudaMemAllocNodeParamsV2`.
+#[repr(C)]
+struct AllocationParams {
+    pool: [u64; 11],
+    access: *const c_void,
+    access_count: usize,
+    bytes: usize,
+    address: u64,
+}
+
+impl AllocationParams {
+    /// Allocates the memory. It has an address from here on, and not only once the node runs.
+    fn work(&mut self, client: &mut Client) -> Answer<Work> {
+        if self.bytes == 0 {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        self.address = alloc(client, self.bytes as u64)?;
+        client.graphs.memory.insert(self.address);
+        Ok(Work::Allocate(self.address))
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaGraphAddMemAllocNode(
+    to: *mut HandleValue,
+    graph: HandleValue,
+    after: *const HandleValue,
+    count: usize,
+    params: *mut AllocationParams,
+) -> u32 {
+    // SAFETY: the program says that they are what CUDA asks for.
+    unsafe {
+        add(to, graph, (after, count), |client| {
+            params.as_mut().ok_or(CudaError::INVALID_VALUE)?.work(client)
+        })
+    }
+}
+
+/// The work of a node that frees memory of a graph.
+fn free_work(client: &Client, address: u64) -> Answer<Work> {
+    let is_there = client.graphs.memory.contains(&address);
+    is_there.then_some(Work::Free(address)).ok_or(CudaError::INVALID_VALUE)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaGraphAddMemFreeNode(
+    to: *mut HandleValue,
+    graph: HandleValue,
+    after: *const HandleValue,
+    count: usize,
+    address: u64,
+) -> u32 {
+    // SAFETY: the program says that they are what CUDA asks for.
+    unsafe { add(to, graph, (after, count), |client| free_work(client, address)) }
+}
+
+/// Memory of graphs stays where it is, so that there is nothing to trim.
+#[unsafe(no_mangle)]
+extern "C" fn cudaDeviceGraphMemTrim(device: c_int) -> u32 {
+    enter(|_| if device == 0 { Ok(()) } else { Err(CudaError::INVALID_DEVICE) })
+}
+
 /// The C type `cudaGraphNodeParams`: the kind, and the parameters of one of them.
 #[repr(C)]
 struct NodeParams {
@@ -386,7 +451,7 @@ unsafe extern "C" fn cudaGraphAddNode(
     // SAFETY: not null; the program says that it is such a structure, and of the kind that it names.
     unsafe {
         let kind = (*params).kind;
-        let inner = (&raw const (*params).params).cast::<u64>();
+        let inner = (&raw mut (*params).params).cast::<u64>().cast_const();
         if kind == CONDITIONAL {
             let params = (&raw mut (*params).params).cast();
             return add_conditional(to, graph, (after, count), params);
@@ -401,6 +466,8 @@ unsafe extern "C" fn cudaGraphAddNode(
             5 => Ok(Work::Empty),
             6 => Ok(Work::Wait(*inner)),
             7 => Ok(Work::Record(*inner)),
+            10 => (*inner.cast_mut().cast::<AllocationParams>()).work(client),
+            11 => free_work(client, *inner),
             _ => Err(CudaError::NOT_SUPPORTED),
         })
     }
@@ -691,6 +758,8 @@ unsafe extern "C" fn cudaGraphDebugDotPrint(
                 Work::Host(..) => "HOST".into(),
                 Work::Empty => "EMPTY".into(),
                 Work::Child(_) => "CHILD_GRAPH".into(),
+                Work::Allocate(_) => "MEM_ALLOC".into(),
+                Work::Free(_) => "MEM_FREE".into(),
                 Work::Record(_) => "EVENT_RECORD".into(),
                 Work::Wait(_) => "EVENT_WAIT".into(),
                 Work::Conditional(_) => "CONDITIONAL".into(),
@@ -718,6 +787,7 @@ mod tests {
         assert_eq!(size_of::<CopyParams>(), 160);
         assert_eq!(size_of::<FillParams>(), 40);
         assert_eq!(size_of::<NodeParams>(), 256);
+        assert_eq!(size_of::<AllocationParams>(), 120);
         assert_eq!(size_of::<ConditionalParams>(), 24);
     }
 }

@@ -16,6 +16,7 @@ table![
     cudaStreamEndCapture,
     cudaStreamIsCapturing,
     cudaStreamGetCaptureInfo,
+    cudaStreamUpdateCaptureDependencies,
     cudaThreadExchangeStreamCaptureMode,
     cudaGraphInstantiate,
     cudaGraphInstantiateWithFlags,
@@ -112,6 +113,28 @@ unsafe extern "C" fn cudaStreamGetCaptureInfo(
             put(count, length).ok();
         }
         Ok(())
+    })
+}
+
+/// `cudaStreamSetCaptureDependencies`; 0 adds to them.
+const SET_DEPENDENCIES: c_uint = 1;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaStreamUpdateCaptureDependencies(
+    handle: HandleValue,
+    after: *const u64,
+    _edges: *const c_void,
+    count: usize,
+    flags: c_uint,
+) -> u32 {
+    enter(|client| {
+        let stream = meant(client, handle)?;
+        if flags > SET_DEPENDENCIES || after.is_null() && count > 0 {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        // SAFETY: the program says that so many nodes are there.
+        let after = unsafe { values(after, count) };
+        client.continue_capture(stream, after.into_iter().collect(), flags == SET_DEPENDENCIES)
     })
 }
 

@@ -39,7 +39,10 @@ table![
     cudaMemGetInfo,
     cudaPointerGetAttributes,
     cudaMemPrefetchAsync,
+    cudaMemPrefetchAsync_ptsz,
     cudaMemAdvise,
+    cudaStreamAttachMemAsync,
+    cudaStreamAttachMemAsync_ptsz,
 ];
 
 /// The rows of `cudaMallocPitch` begin at multiples of this.
@@ -68,7 +71,7 @@ pub(super) fn alloc(client: &mut Client, bytes: u64) -> Result<u64, CudaError> {
 }
 
 pub(super) fn free(client: &mut Client, address: u64) -> Result<(), CudaError> {
-    if address == 0 {
+    if address == 0 || client.graphs.memory.contains(&address) {
         return Ok(());
     }
     if client.allocations.contains_key(&address) {
@@ -826,13 +829,20 @@ unsafe extern "C" fn cudaPointerGetAttributes(
     })
 }
 
-/// Accepts advice about the place of pages, which changes no result.
-#[unsafe(no_mangle)]
-extern "C" fn cudaMemPrefetchAsync() -> u32 {
-    enter(|_| Ok(()))
+/// Advice about the place of pages, and about the stream that works with them, changes no result: it is accepted.
+macro_rules! advice {
+    ($($name:ident),*) => {
+        $(#[unsafe(no_mangle)]
+        extern "C" fn $name() -> u32 {
+            enter(|_| Ok(()))
+        })*
+    };
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn cudaMemAdvise() -> u32 {
-    enter(|_| Ok(()))
-}
+advice!(
+    cudaMemPrefetchAsync,
+    cudaMemPrefetchAsync_ptsz,
+    cudaMemAdvise,
+    cudaStreamAttachMemAsync,
+    cudaStreamAttachMemAsync_ptsz
+);

@@ -58,6 +58,7 @@ per_thread! {
     cudaStreamEndCapture_ptsz: cudaStreamEndCapture(; stream; to: *mut u64);
     cudaStreamIsCapturing_ptsz: cudaStreamIsCapturing(; stream; to: *mut c_int);
     cudaStreamGetCaptureInfo_ptsz: cudaStreamGetCaptureInfo(; stream; status: *mut c_int, id: *mut u64, graph: *mut u64, after: *mut *const u64, edges: *mut *const c_void, count: *mut usize);
+    cudaStreamUpdateCaptureDependencies_ptsz: cudaStreamUpdateCaptureDependencies(; stream; after: *const u64, edges: *const c_void, count: usize, flags: c_uint);
     cudaGraphUpload_ptsz: cudaGraphUpload(graph: u64; stream; );
     cudaGraphLaunch_ptsz: cudaGraphLaunch(graph: u64; stream; );
 }

@@ -4,8 +4,8 @@ use super::c::put;
 use super::memory::{alloc, free};
 use super::streams::meant;
 use super::table::table;
-use crate::client::{Client, enter};
-use crate::device::{AccessedRange, Answer};
+use crate::client::{Client, Work, enter};
+use crate::device::Answer;
 use crate::error::CudaError;
 use std::ffi::{c_int, c_void};
 
@@ -23,14 +23,6 @@ table![
     cudaDeviceSetMemPool,
 ];
 
-/// Tells that a call in a stream gives or takes memory: only what the stream's order puts between the two may use it (CUDA
-/// Programming Guide, "Stream-Ordered Memory Allocator").
-fn note_whole(client: &mut Client, call: &str, stream: u64, address: u64) {
-    if let Some(&bytes) = client.allocations.get(&address) {
-        client.note_work(stream, call, [AccessedRange { address, bytes, writes: true }]);
-    }
-}
-
 /// # Safety
 /// `to` is null, or valid for an address.
 unsafe fn alloc_from(
@@ -45,8 +37,12 @@ unsafe fn alloc_from(
         return Err(CudaError::INVALID_VALUE);
     }
     let address = alloc(client, bytes as u64)?;
-    client.allocated_from(pool, address, bytes as u64);
-    note_whole(client, "cudaMallocAsync", stream, address);
+    if client.capture(stream, Work::Allocate(address))? {
+        client.graphs.memory.insert(address);
+    } else {
+        client.allocated_from(pool, address, bytes as u64);
+        client.note_whole("cudaMallocAsync", stream, address);
+    }
     // SAFETY: not null; the program says it is a pointer to a pointer.
     unsafe { put(to, address) }
 }
@@ -75,8 +71,11 @@ unsafe extern "C" fn cudaMallocFromPoolAsync(
 extern "C" fn cudaFreeAsync(address: u64, stream: u64) -> u32 {
     enter(|client| {
         let stream = meant(client, stream)?;
+        if client.capture(stream, Work::Free(address))? {
+            return Ok(());
+        }
         client.in_stream(stream, |client| {
-            note_whole(client, "cudaFreeAsync", stream, address);
+            client.note_whole("cudaFreeAsync", stream, address);
             free(client, address)
         })
     })

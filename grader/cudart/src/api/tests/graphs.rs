@@ -78,6 +78,39 @@ unsafe extern "C" {
     fn cudaGraphExecUpdate(executable: u64, graph: u64, to: *mut u64) -> u32;
     fn cudaGraphClone(to: *mut u64, graph: u64) -> u32;
     fn cudaGraphNodeFindInClone(to: *mut u64, original: u64, clone: u64) -> u32;
+    fn cudaGraphAddMemAllocNode(
+        to: *mut u64,
+        graph: u64,
+        after: *const u64,
+        count: usize,
+        params: *mut u64,
+    ) -> u32;
+    fn cudaGraphAddMemFreeNode(
+        to: *mut u64,
+        graph: u64,
+        after: *const u64,
+        count: usize,
+        address: u64,
+    ) -> u32;
+    fn cudaMallocAsync(to: *mut u64, bytes: usize, stream: u64) -> u32;
+    safe fn cudaFreeAsync(address: u64, stream: u64) -> u32;
+    safe fn cudaFree(address: u64) -> u32;
+    fn cudaStreamGetCaptureInfo(
+        stream: u64,
+        status: *mut c_int,
+        id: *mut u64,
+        graph: *mut u64,
+        after: *mut *const u64,
+        edges: *mut *const c_void,
+        count: *mut usize,
+    ) -> u32;
+    fn cudaStreamUpdateCaptureDependencies(
+        stream: u64,
+        after: *const u64,
+        edges: *const c_void,
+        count: usize,
+        flags: c_uint,
+    ) -> u32;
     safe fn cudaGraphDestroyNode(node: u64) -> u32;
     fn cudaGraphInstantiate(to: *mut u64, graph: u64, flags: u64) -> u32;
     safe fn cudaGraphLaunch(graph: u64, stream: u64) -> u32;
@@ -372,5 +405,122 @@ fn conditions_choose_graphs_at_each_launch() {
             assert_eq!(program.read(x), [7, 2, 0, 0]);
         }
         assert_eq!(cudaGraphExecDestroy(executable), SUCCESS);
+    }
+}
+
+/// Launches the kernel that fills two words.
+fn fill(target: u64, value: i32, stream: u64) -> u32 {
+    let args = [(&raw const target).cast(), (&raw const value).cast()];
+    let (grid, block) = (Dim3 { x: 1, y: 1, z: 1 }, Dim3 { x: 2, y: 1, z: 1 });
+    // SAFETY: the kernel has these two parameters.
+    unsafe { cudaLaunchKernel(host(FILL), grid, block, args.as_ptr(), 0, stream) }
+}
+
+#[test]
+fn memory_of_a_graph_is_there_at_each_of_its_launches() {
+    let program = Program::new();
+    let x = program.memory(8);
+    // SAFETY: of the whole test: addresses of variables, and structures of their kind.
+    unsafe {
+        let own = made(|to| cudaStreamCreate(to));
+        let graph = made(|to| cudaGraphCreate(to, 0));
+        let (mut params, nothing) = ([0u64; 15], std::ptr::null());
+        let mut node = 0;
+        let refused =
+            cudaGraphAddMemAllocNode(&raw mut node, graph, nothing, 0, params.as_mut_ptr());
+        assert_eq!(refused, INVALID_VALUE, "no bytes");
+        params[13] = 8;
+        let allocated =
+            made(|to| cudaGraphAddMemAllocNode(to, graph, nothing, 0, params.as_mut_ptr()));
+        let memory = params[14];
+        let work = FillNode::new(memory, 7, 2);
+        let filled = made(|to| {
+            cudaGraphAddKernelNode(to, graph, &raw const allocated, 1, work.params.as_ptr())
+        });
+        let copied =
+            made(|to| cudaGraphAddMemcpyNode1D(to, graph, &raw const filled, 1, x, memory, 8, 3));
+        let freed = made(|to| cudaGraphAddMemFreeNode(to, graph, &raw const copied, 1, memory));
+        let wrong = cudaGraphAddMemFreeNode(&raw mut node, graph, nothing, 0, x);
+        assert_eq!(wrong, INVALID_VALUE, "not a graph's memory");
+        let mut kinds = [0, 0];
+        assert_eq!(cudaGraphNodeGetType(allocated, &raw mut kinds[0]), SUCCESS);
+        assert_eq!(cudaGraphNodeGetType(freed, &raw mut kinds[1]), SUCCESS);
+        assert_eq!(kinds, [10, 11]);
+        assert_eq!(cudaGraphClone(&raw mut node, graph), NOT_SUPPORTED);
+        let executable = made(|to| cudaGraphInstantiate(to, graph, 0));
+        for _ in 0..2 {
+            assert_eq!(cudaMemsetAsync(x, 0, 8, own), SUCCESS);
+            assert_eq!(cudaGraphLaunch(executable, own), SUCCESS);
+            assert_eq!(cudaStreamSynchronize(own), SUCCESS);
+            assert_eq!(program.read(x), [7, 7]);
+        }
+    }
+}
+
+#[test]
+fn memory_that_a_capture_allocates_belongs_to_its_graph() {
+    let program = Program::new();
+    let x = program.memory(8);
+    // SAFETY: as above.
+    unsafe {
+        let own = made(|to| cudaStreamCreate(to));
+        assert_eq!(cudaStreamBeginCapture(own, 0), SUCCESS);
+        let [freed, kept] = [0; 2].map(|_| made(|to| cudaMallocAsync(to, 8, own)));
+        for memory in [freed, kept] {
+            assert_eq!(fill(memory, 5, own), SUCCESS);
+        }
+        assert_eq!(cudaMemcpyAsync(x, freed, 8, 3, own), SUCCESS);
+        assert_eq!(cudaFreeAsync(freed, own), SUCCESS);
+        let graph = made(|to| cudaStreamEndCapture(own, to));
+        let executable = made(|to| cudaGraphInstantiate(to, graph, 0));
+        for _ in 0..2 {
+            assert_eq!(cudaGraphLaunch(executable, own), SUCCESS);
+            assert_eq!(cudaStreamSynchronize(own), SUCCESS);
+            assert_eq!((program.read(x), program.read(kept)), ([5, 5], [5, 5]));
+            // What the graph does not free, the program does before it launches it again.
+            assert_eq!(cudaFree(kept), SUCCESS);
+        }
+    }
+}
+
+#[test]
+fn a_capture_goes_on_behind_the_nodes_that_it_is_told() {
+    let program = Program::new();
+    let x = program.memory(8);
+    // SAFETY: as above.
+    unsafe {
+        let own = made(|to| cudaStreamCreate(to));
+        let none = std::ptr::null();
+        let go_on = |after: &[u64], flags| {
+            let nodes = after.as_ptr();
+            cudaStreamUpdateCaptureDependencies(own, nodes, none, after.len(), flags)
+        };
+        assert_eq!(go_on(&[], 1), ILLEGAL_STATE);
+        assert_eq!(cudaStreamBeginCapture(own, 0), SUCCESS);
+        assert_eq!(fill(x, 1, own), SUCCESS);
+        let (mut status, mut graph, mut after, mut count) = (0, 0, std::ptr::null(), 0);
+        let nobody = std::ptr::null_mut();
+        let told = cudaStreamGetCaptureInfo(
+            own,
+            &raw mut status,
+            nobody,
+            &raw mut graph,
+            &raw mut after,
+            nobody.cast(),
+            &raw mut count,
+        );
+        assert_eq!((told, count), (SUCCESS, 1));
+        let work = FillNode::new(x, 2, 1);
+        let added =
+            made(|to| cudaGraphAddKernelNode(to, graph, after, count, work.params.as_ptr()));
+        assert_eq!(go_on(&[x], 1), INVALID_VALUE, "no node");
+        assert_eq!(go_on(&[added], 2), INVALID_VALUE, "no such flag");
+        assert_eq!(go_on(&[added], 1), SUCCESS);
+        assert_eq!(fill(x + 4, 3, own), SUCCESS);
+        assert_eq!(cudaStreamEndCapture(own, &raw mut graph), SUCCESS);
+        let mut edges = 0;
+        let pairs = std::ptr::null_mut();
+        assert_eq!(cudaGraphGetEdges(graph, pairs, pairs, nobody.cast(), &raw mut edges), SUCCESS);
+        assert_eq!(edges, 2, "one behind the other");
     }
 }

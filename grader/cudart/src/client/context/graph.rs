@@ -28,6 +28,10 @@ pub(crate) enum Work {
     /// Another graph.
     Child(Graph),
     Conditional(Conditional),
+    /// Memory of the graph, at this address, begins to be there.
+    Allocate(u64),
+    /// Memory of a graph is no longer there.
+    Free(u64),
     /// An event is recorded.
     Record(u64),
     /// An event is awaited.
@@ -46,6 +50,8 @@ impl Work {
             Self::Empty => 5,
             Self::Wait(_) => 6,
             Self::Record(_) => 7,
+            Self::Allocate(_) => 10,
+            Self::Free(_) => 11,
             Self::Conditional(_) => 13,
         }
     }
@@ -141,9 +147,11 @@ impl Graph {
         self.in_order().len() == self.0.len()
     }
 
-    /// Whether a condition chooses parts of it.
-    pub fn is_conditional(&self) -> bool {
-        self.0.values().any(|node| matches!(node.work, Work::Conditional(_)))
+    /// Whether there can be only one of it, because a condition chooses parts of it, or it has memory of its own.
+    pub fn is_unique(&self) -> bool {
+        let is_unique =
+            |work: &Work| matches!(work, Work::Conditional(_) | Work::Allocate(_) | Work::Free(_));
+        self.0.values().any(|node| is_unique(&node.work))
     }
 
     /// The same graph without child graphs, whose nodes take their place.

@@ -2,7 +2,7 @@
 
 use super::graph::{Choice, Conditional, Graph, HostFunction, Node, Work};
 use super::{Client, Handle};
-use crate::device::{Answer, Device, Due, Launch, OrderStep, StreamKind};
+use crate::device::{AccessedRange, Answer, Device, Due, Launch, OrderStep, StreamKind};
 use crate::error::CudaError;
 use crate::frame::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,6 +60,8 @@ pub(crate) struct Graphs {
     conditions: BTreeMap<u64, Vec<(u64, Option<u32>)>>,
     /// The graphs of conditional nodes, where the program can read them.
     bodies: BTreeMap<u64, Arc<[u64]>>,
+    /// The addresses of the memory of graphs. It stays where it is, because a graph may be launched again.
+    pub memory: BTreeSet<u64>,
     /// The nodes that the program was last told of.
     told: Vec<u64>,
 }
@@ -194,8 +196,46 @@ impl Client {
                 self.note(OrderStep::Wait { stream, event: *event });
                 Ok(())
             }
+            Work::Allocate(address) => {
+                self.note_whole("an allocation node", stream, *address);
+                Ok(())
+            }
+            Work::Free(address) => {
+                self.note_whole("a free node", stream, *address);
+                Ok(())
+            }
             Work::Host(..) | Work::Empty | Work::Child(_) | Work::Conditional(_) => Ok(()),
         }
+    }
+
+    /// Tells that a call in a stream gives or takes memory: only what the stream's order puts between the two may use it (CUDA
+    /// Programming Guide, "Stream-Ordered Memory Allocator").
+    pub fn note_whole(&mut self, call: &str, stream: u64, address: u64) {
+        if let Some(&bytes) = self.allocations.get(&address) {
+            self.note_work(stream, call, [AccessedRange { address, bytes, writes: true }]);
+        }
+    }
+
+    /// Changes the nodes that the next one of a capture comes after: those are added to them, or take their place.
+    ///
+    /// # Errors
+    /// The stream does not capture, or its graph does not have these nodes.
+    pub fn continue_capture(
+        &mut self,
+        stream: u64,
+        after: BTreeSet<u64>,
+        replaces: bool,
+    ) -> Answer<()> {
+        let (graph, last) = self.graphs.capture_of(stream).ok_or(CudaError::ILLEGAL_STATE)?;
+        let last = if replaces { after } else { last | &after };
+        if !last
+            .iter()
+            .all(|node| self.graphs.all.get(&graph).is_some_and(|all| all.0.contains_key(node)))
+        {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        self.graphs.capturing.insert(stream, Capture { graph, last });
+        Ok(())
     }
 
     /// Adds to the graph that a stream captures; false if it captures none.
@@ -237,9 +277,10 @@ impl Client {
     /// A copy of a graph with nodes of its own, and for each old node the new one.
     ///
     /// # Errors
-    /// Graphs with conditional nodes cannot be copied, nor be a part of another (`cudaGraphNodeTypeConditional`).
+    /// Graphs with conditional nodes or memory cannot be copied, nor be a part of another (`cudaGraphNodeTypeConditional`, and CUDA
+    /// Programming Guide, "Graph Memory Nodes").
     pub fn copied(&mut self, graph: &Graph) -> Answer<(Graph, BTreeMap<u64, u64>)> {
-        if graph.is_conditional() {
+        if graph.is_unique() {
             return Err(CudaError::NOT_SUPPORTED);
         }
         let new: BTreeMap<u64, u64> =
