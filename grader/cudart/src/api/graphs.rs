@@ -68,7 +68,11 @@ unsafe extern "C" fn cudaStreamBeginCaptureToGraph(
 unsafe extern "C" fn cudaStreamEndCapture(handle: HandleValue, to: *mut HandleValue) -> u32 {
     enter(|client| {
         let stream = meant(client, handle)?;
+        let has_handle = client.graphs.captures_into_graph(stream);
         let graph = client.end_capture(stream);
+        if to.is_null() && has_handle {
+            return graph.map(|_| ());
+        }
         // SAFETY: null is refused; else the program says it is a graph.
         let stored = unsafe { put(to, graph.unwrap_or(0)) };
         graph.and(stored)

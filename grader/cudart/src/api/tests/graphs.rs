@@ -5,6 +5,14 @@ unsafe extern "C" {
     safe fn cudaStreamSynchronize(stream: u64) -> u32;
     safe fn cudaStreamWaitEvent(stream: u64, event: u64, flags: c_uint) -> u32;
     safe fn cudaStreamBeginCapture(stream: u64, mode: c_uint) -> u32;
+    fn cudaStreamBeginCaptureToGraph(
+        stream: u64,
+        graph: u64,
+        after: *const u64,
+        edges: *const c_void,
+        count: usize,
+        mode: c_uint,
+    ) -> u32;
     fn cudaStreamEndCapture(stream: u64, to: *mut u64) -> u32;
     fn cudaStreamIsCapturing(stream: u64, to: *mut c_int) -> u32;
     fn cudaEventCreate(to: *mut u64) -> u32;
@@ -522,5 +530,15 @@ fn a_capture_goes_on_behind_the_nodes_that_it_is_told() {
         let pairs = std::ptr::null_mut();
         assert_eq!(cudaGraphGetEdges(graph, pairs, pairs, nobody.cast(), &raw mut edges), SUCCESS);
         assert_eq!(edges, 2, "one behind the other");
+        // Of a graph that it has, a program need not be told again.
+        let behind = [added];
+        let begun = cudaStreamBeginCaptureToGraph(own, graph, behind.as_ptr(), none, 1, 0);
+        assert_eq!(begun, SUCCESS);
+        assert_eq!(fill(x, 4, own), SUCCESS);
+        assert_eq!(cudaStreamEndCapture(own, std::ptr::null_mut()), SUCCESS);
+        assert_eq!(cudaGraphGetEdges(graph, pairs, pairs, nobody.cast(), &raw mut edges), SUCCESS);
+        assert_eq!(edges, 3);
+        assert_eq!(cudaStreamBeginCapture(own, 0), SUCCESS);
+        assert_eq!(cudaStreamEndCapture(own, std::ptr::null_mut()), INVALID_VALUE);
     }
 }

@@ -72,6 +72,11 @@ impl Graphs {
         self.capturing.contains_key(&stream)
     }
 
+    /// Whether a capture began in a stream that goes into a graph which was there before.
+    pub fn captures_into_graph(&self, stream: u64) -> bool {
+        self.origins.get(&stream).is_some_and(|&(_, was_there)| was_there)
+    }
+
     /// The graph that a stream captures, and the nodes that the next one comes after.
     pub fn capture_of(&self, stream: u64) -> Option<(u64, &BTreeSet<u64>)> {
         self.capturing.get(&stream).map(|capture| (capture.graph, &capture.last))
