@@ -1,6 +1,7 @@
 //! The common part of `grader puzzle` and `grader watch`: grades one kernel file and reports each event as it happens.
 
 use super::args::BackendChoice;
+use super::in_order::in_order;
 use crate::npy;
 use crate::original_stub;
 use crate::student_progress::{Outcome, StudentProgress};
@@ -18,13 +19,19 @@ use puzzle::spec::{Spec, Test};
 use puzzle::workbook::{Puzzle, Workbook};
 use report::picture;
 use report::{Compile, Reporter, RunInfo, Summary};
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 use toolchain::Toolchain;
-use toolchain::spinner::DelayedSpinner;
+use toolchain::spinner::{self, DelayedSpinner};
 
 /// If a test runs longer than this and does not terminate, the remaining tests are skipped.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Tests of host code that run at once on the virtual machine, where there are as many cores. Most of the time only one core computes
+/// for a test: the host code or a launch of few blocks.
+const AT_ONCE: usize = 2;
 
 /// The folder for pictures in the workbook.
 const PICTURES: &str = "pictures";
@@ -81,7 +88,7 @@ pub(super) fn grade(
     let Job { workbook, puzzle, spec, .. } = *job;
     original_stub::check_present(workbook, puzzle, job.source)?;
     // Draws the data while the compiler runs.
-    let (program, cases) = std::thread::scope(|scope| {
+    let (program, cases) = thread::scope(|scope| {
         let _spinner =
             DelayedSpinner::new(&format!("compiling {}", workbook.relative(job.source).display()));
         let cases = scope.spawn(|| grade::cases(spec, job.tests, job.seed));
@@ -89,6 +96,13 @@ pub(super) fn grade(
         (program, cases.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     let (program, cases) = (program?, cases?);
+    // A GPU is timed, and kernels on the virtual machine share all cores.
+    let shares_cores = spec.is_host() && gpu.is_none();
+    let threads = if shares_cores {
+        thread::available_parallelism().map_or(1, usize::from).min(AT_ONCE)
+    } else {
+        0
+    };
     let machine = Machine::new(&program, gpu)?.with_progress();
     let backend = machine.backend();
     // The caller handles the stream's errors, with the exit code.
@@ -111,17 +125,14 @@ pub(super) fn grade(
         .ok();
     let others = OtherCases::new(spec, job.seed);
     let (mut judged, mut passed) = (0, 0);
-    let mut hung = false;
-    for case in &cases {
-        if hung {
-            reporter.not_run(&case.test, "the kernel does not terminate").ok();
-            continue;
-        }
+    let work = |case: &Case| grade::run_and_judge(machine.backend(), case);
+    in_order(&cases, threads, work, |case, wait| {
         // Host code may have a line of its own.
         let spinner =
             case.watched.is_empty().then(|| DelayedSpinner::new(&format!("running {}", case.test)));
         let detail = if reporter.explains(&case.test) { Detail::Full } else { Detail::Brief };
-        let (run, mut verdict) = grade::judge_case(&machine, &program, case, detail)?;
+        let (run, verdict) = wait()?;
+        let mut verdict = grade::detailed(&machine, &program, case, &run, verdict, detail);
         if !verdict.passed() && passed == judged {
             verdict = diagnose((&machine, &program), &others, (case, &run), verdict);
         }
@@ -133,11 +144,15 @@ pub(super) fn grade(
         if let Some(dir) = job.dump {
             npy::dump(dir, case, &run)?;
         }
-        // Each further test would take as long.
-        hung =
-            run.time > PATIENCE && run.findings.iter().any(|finding| finding.problem.is_endless());
         passed += usize::from(verdict.passed());
-        reporter.test_finished(&verdict).ok();
+        spinner::above(|| reporter.test_finished(&verdict)).ok();
+        // Each further test would take as long.
+        let is_endless = run.findings.iter().any(|finding| finding.problem.is_endless());
+        let hung = run.time > PATIENCE && is_endless;
+        Ok(if hung { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    for case in &cases[judged..] {
+        reporter.not_run(&case.test, "the kernel does not terminate").ok();
     }
     let mut total = cases.len();
     // A test with a name teaches more.

@@ -18,6 +18,7 @@ mod export;
 mod grading;
 mod hint;
 mod home;
+mod in_order;
 mod launch;
 mod list;
 mod man;

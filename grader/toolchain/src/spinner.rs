@@ -1,9 +1,11 @@
 //! Shows that something long is going on. The only file that knows indicatif.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
-use std::sync::OnceLock;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{LazyLock, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -12,6 +14,15 @@ const DELAY: Duration = Duration::from_secs(1);
 
 /// Who gets the lines of progress in the place of stderr.
 static LISTENER: OnceLock<fn(&str)> = OnceLock::new();
+
+/// All moving lines on stderr, one below the other.
+static LINES: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
+
+/// The number of the next [`Progress`].
+static NEXT: AtomicUsize = AtomicUsize::new(1);
+
+/// The number of the [`Progress`] that the listener hears of, which has room for one line; 0 if there is none.
+static HEARD: AtomicUsize = AtomicUsize::new(0);
 
 /// From now on, [`Progress`] calls `listener` with each change: a program with a screen of its own shows it there.
 pub fn tell(listener: fn(&str)) {
@@ -24,11 +35,17 @@ pub fn is_visible() -> bool {
     LISTENER.get().is_some() || std::io::stderr().is_terminal()
 }
 
+/// Runs `print`, which prints on the terminal, above all moving lines.
+pub fn above<R>(print: impl FnOnce() -> R) -> R {
+    LINES.suspend(print)
+}
+
 /// A line on stderr while something long runs. On a terminal it moves; elsewhere there is one line at the start and
 /// one at the end, so that a log shows what happened.
 #[derive(Debug)]
 pub struct Progress {
     bar: Option<ProgressBar>,
+    number: usize,
     start: Instant,
     done: bool,
 }
@@ -55,23 +72,20 @@ impl Progress {
     }
 
     fn new(message: &str, total: Option<u64>, template: &str) -> Self {
-        let start = Instant::now();
+        let (number, start) = (NEXT.fetch_add(1, Relaxed), Instant::now());
         if !is_visible() {
             line(message);
-            return Self { bar: None, start, done: false };
+            return Self { bar: None, number, start, done: false };
         }
-        let target = match LISTENER.get() {
-            Some(_) => ProgressDrawTarget::hidden(),
-            None => ProgressDrawTarget::stderr(),
-        };
-        let bar = ProgressBar::with_draw_target(total, target);
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
+        let bar = if LISTENER.get().is_none() { LINES.add(bar) } else { bar };
         // A template that does not parse leaves indicatif's own look.
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
         }
         bar.set_message(message.to_owned());
         bar.enable_steady_tick(Duration::from_millis(100));
-        Self { bar: Some(bar), start, done: false }
+        Self { bar: Some(bar), number, start, done: false }
     }
 
     /// Replaces the message on a terminal; elsewhere the first line stays.
@@ -99,7 +113,9 @@ impl Progress {
     }
 
     fn tell(&self) {
-        if let (Some(tell), Some(bar)) = (LISTENER.get(), &self.bar) {
+        let (Some(tell), Some(bar)) = (LISTENER.get(), &self.bar) else { return };
+        let heard = HEARD.compare_exchange(0, self.number, Relaxed, Relaxed);
+        if heard.is_ok() || heard == Err(self.number) {
             let count = bar.length().map(|all| format!(", {} of {all}", bar.position()));
             tell(&format!("{}{}", bar.message(), count.unwrap_or_default()));
         }
@@ -116,6 +132,8 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+        // The next one to change is heard.
+        HEARD.compare_exchange(self.number, 0, Relaxed, Relaxed).ok();
     }
 }
 
@@ -167,4 +185,24 @@ impl Drop for DelayedSpinner {
 fn line(message: &str) {
     // A closed stderr is no reason to stop.
     let _ = writeln!(std::io::stderr(), "{message}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    #[test]
+    fn a_listener_hears_of_one_line_at_a_time() {
+        static HEARD_WORDS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        tell(|words| HEARD_WORDS.lock().unwrap().push(words.to_owned()));
+        let (first, second) = (Progress::steps("first", 8), Progress::steps("second", 9));
+        first.position(1);
+        second.position(2);
+        first.position(3);
+        drop(first);
+        second.position(4);
+        let heard = ["first, 1 of 8", "first, 3 of 8", "second, 4 of 9"];
+        assert_eq!(*HEARD_WORDS.lock().unwrap(), heard);
+    }
 }
