@@ -1,6 +1,6 @@
 """Tries every control of the figures that the reader drives, by keyboard and by pointer, in a headless Chromium.
 
-    python3 book/scripts/test_figures.py [--pictures FOLDER]
+    python3 book/scripts/test_figures.py [--grader PROGRAM] [--pictures FOLDER]
 
 Looks at them in a light and a dark theme, at 1000 and at 390 pixels, on paper and without JavaScript; with --pictures it leaves a
 picture of each. Where no Chromium is found it says so and does nothing (CHROMIUM names one).
@@ -8,6 +8,7 @@ picture of each. Where no Chromium is found it says so and does nothing (CHROMIU
 
 import argparse
 import pathlib
+import subprocess
 import sys
 
 import browser
@@ -180,12 +181,17 @@ def states(page):
         expect(words in said, f"{chapter}: {state}: {words!r} is not in {said!r}")
 
 
-def fragments(page):
-    """The layouts of fragments are those that `book/examples/fragments.cu` printed on an H200."""
+def fragments(page, grader):
+    """The layouts of fragments are those that `book/examples/fragments.cu` prints on the virtual machine, and printed on an H200."""
     page.open(figure_page.write("46_wmma_gemm"))
-    layout = page.run("(l => Array.from({ length: 256 }, (_, i) => l(i >> 4, i % 16).join('.')))(customElements.get('play-fragment').layouts.h200)")
-    printed = (figure_page.BOOK / "scripts/fragment_h200.txt").read_text().split()[:256]
-    expect(layout == printed, "46: the H200's layout is another one")
+    program = [grader, "run", "--backend", "vm", "book/examples/fragments.cu"]
+    printed = {
+        "vm": subprocess.run(program, check=True, cwd=figure_page.BOOK.parent, capture_output=True, text=True).stdout,
+        "h200": (figure_page.BOOK / "scripts/fragment_h200.txt").read_text(),
+    }
+    for device, words in printed.items():
+        layout = page.run(f"(l => Array.from({{ length: 256 }}, (_, i) => l(i >> 4, i % 16).join('.')))(customElements.get('play-fragment').layouts.{device})")
+        expect(layout == words.split()[:256], f"46: the layout of {device} is another one")
 
 
 def counts(page):
@@ -197,8 +203,10 @@ def counts(page):
 
 def main():
     options = argparse.ArgumentParser()
+    options.add_argument("--grader", default=str(figure_page.BOOK.parent / "target/debug/grader"))
     options.add_argument("--pictures", type=pathlib.Path)
-    pictures = options.parse_args().pictures
+    options = options.parse_args()
+    pictures = options.pictures
     path = browser.find()
     if not path:
         print("skipped: no Chromium found")
@@ -209,7 +217,7 @@ def main():
     for chapter in figure_page.chapters():
         look_at(page, chapter, pictures)
     states(page)
-    fragments(page)
+    fragments(page, options.grader)
     counts(page)
     page.close()
     print(f"{len(figure_page.chapters())} chapters: {len(failures) or 'no'} failures")
