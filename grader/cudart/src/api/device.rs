@@ -29,6 +29,8 @@ table![
     cudaDeviceGetLimit,
     cudaDeviceGetCacheConfig,
     cudaDeviceSetCacheConfig,
+    cudaDeviceGetSharedMemConfig,
+    cudaDeviceSetSharedMemConfig,
     cudaDeviceGetStreamPriorityRange,
     cudaDeviceCanAccessPeer,
     cudaDriverGetVersion,
@@ -335,6 +337,21 @@ unsafe extern "C" fn cudaDeviceGetCacheConfig(to: *mut c_int) -> u32 {
 
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceSetCacheConfig(_config: c_int) -> u32 {
+    enter(|_| Ok(()))
+}
+
+/// `cudaSharedMemBankSizeFourByte`, the only width of banks since compute capability 5.0.
+const FOUR_BYTES: c_int = 1;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaDeviceGetSharedMemConfig(to: *mut c_int) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { give(to, FOUR_BYTES) }
+}
+
+/// Accepted and ignored, since the width of banks does not change.
+#[unsafe(no_mangle)]
+extern "C" fn cudaDeviceSetSharedMemConfig(_config: c_int) -> u32 {
     enter(|_| Ok(()))
 }
 

@@ -30,6 +30,7 @@ table![
     cudaGraphAddMemAllocNode,
     cudaGraphAddMemFreeNode,
     cudaDeviceGraphMemTrim,
+    cudaDeviceGetGraphMemAttribute,
     cudaGraphAddDependencies,
     cudaGraphRemoveDependencies,
     cudaGraphDestroyNode,
@@ -425,6 +426,29 @@ unsafe extern "C" fn cudaGraphAddMemFreeNode(
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceGraphMemTrim(device: c_int) -> u32 {
     enter(|_| if device == 0 { Ok(()) } else { Err(CudaError::INVALID_DEVICE) })
+}
+
+/// Attributes of the memory of graphs: used now and at most, reserved now and at most. They are the same here.
+const MEMORY_ATTRIBUTES: c_uint = 4;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaDeviceGetGraphMemAttribute(
+    device: c_int,
+    attribute: c_uint,
+    to: *mut u64,
+) -> u32 {
+    enter(|client| {
+        if device != 0 {
+            return Err(CudaError::INVALID_DEVICE);
+        }
+        if attribute >= MEMORY_ATTRIBUTES {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let memory = client.graphs.memory.iter();
+        let bytes = memory.filter_map(|address| client.allocations.get(address)).sum();
+        // SAFETY: null is refused; else the program says it is a number.
+        unsafe { put(to, bytes) }
+    })
 }
 
 /// The C type `cudaGraphNodeParams`: the kind, and the parameters of one of them.

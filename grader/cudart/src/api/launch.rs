@@ -19,6 +19,7 @@ table![
     cudaFuncSetAttribute,
     cudaFuncGetAttributes,
     cudaFuncSetCacheConfig,
+    cudaFuncSetSharedMemConfig,
     cudaOccupancyMaxActiveBlocksPerMultiprocessor,
     cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
     cudaOccupancyAvailableDynamicSMemPerBlock,
@@ -328,6 +329,11 @@ unsafe extern "C" fn cudaFuncGetAttributes(to: *mut Attributes, host: *const c_v
 
 #[unsafe(no_mangle)]
 extern "C" fn cudaFuncSetCacheConfig(host: *const c_void, _config: c_int) -> u32 {
+    enter(|client| find(client, host).map(|_| ()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaFuncSetSharedMemConfig(host: *const c_void, _config: c_int) -> u32 {
     enter(|client| find(client, host).map(|_| ()))
 }
 

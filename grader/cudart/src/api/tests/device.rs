@@ -11,6 +11,8 @@ unsafe extern "C" {
     fn cudaDeviceCanAccessPeer(to: *mut c_int, from: c_int, peer: c_int) -> u32;
     fn cudaRuntimeGetVersion(to: *mut c_int) -> u32;
     safe fn cudaUserObjectCreate() -> u32;
+    fn cudaDeviceGetSharedMemConfig(to: *mut c_int) -> u32;
+    safe fn cudaDeviceSetSharedMemConfig(config: c_int) -> u32;
 }
 
 /// The code that a function returns, and the value that it stores.
@@ -61,6 +63,10 @@ fn attributes_and_limits() {
     let limit = |which| asked(|to| unsafe { cudaDeviceGetLimit(to, which) });
     assert_eq!(limit(2), (SUCCESS, 8 << 20));
     assert_eq!(cudaDeviceSetLimit(2, 64 << 20), SUCCESS);
+    let mut width = 0;
+    // SAFETY: the address of a variable.
+    assert_eq!(unsafe { cudaDeviceGetSharedMemConfig(&raw mut width) }, SUCCESS);
+    assert_eq!((cudaDeviceSetSharedMemConfig(2), width), (SUCCESS, 1));
     assert_eq!(limit(2), (SUCCESS, 64 << 20));
     assert_eq!(cudaDeviceSetLimit(2, 1 << 50), MEMORY_ALLOCATION);
     assert_eq!(limit(2), (SUCCESS, 64 << 20));

@@ -103,6 +103,7 @@ unsafe extern "C" {
     fn cudaMallocAsync(to: *mut u64, bytes: usize, stream: u64) -> u32;
     safe fn cudaFreeAsync(address: u64, stream: u64) -> u32;
     safe fn cudaFree(address: u64) -> u32;
+    fn cudaDeviceGetGraphMemAttribute(device: c_int, attribute: c_uint, to: *mut u64) -> u32;
     fn cudaStreamGetCaptureInfo(
         stream: u64,
         status: *mut c_int,
@@ -441,6 +442,8 @@ fn memory_of_a_graph_is_there_at_each_of_its_launches() {
         let allocated =
             made(|to| cudaGraphAddMemAllocNode(to, graph, nothing, 0, params.as_mut_ptr()));
         let memory = params[14];
+        assert_eq!(made(|to| cudaDeviceGetGraphMemAttribute(0, 0, to)), 8);
+        assert_eq!(cudaDeviceGetGraphMemAttribute(0, 4, &raw mut node), INVALID_VALUE);
         let work = FillNode::new(memory, 7, 2);
         let filled = made(|to| {
             cudaGraphAddKernelNode(to, graph, &raw const allocated, 1, work.params.as_ptr())
