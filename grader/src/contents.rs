@@ -64,7 +64,7 @@ fn part(summary: &str, puzzle: &Puzzle) -> Option<String> {
         if let Some(heading) = line.strip_prefix("# ") {
             part = Some(heading.trim()).filter(|heading| *heading != "Summary");
         } else if line.contains(&link) {
-            return part.map(str::to_owned);
+            return part.map(visible);
         }
     }
     None

@@ -5,6 +5,7 @@
 //! puzzle is solved if the verdict under the hash of its current stub says so; restoring an earlier text restores its
 //! verdict. So each clone of a workbook has its own progress, and `grader clean` does not touch it.
 
+use crate::chapter::LEVELS;
 use puzzle::workbook::{Puzzle, Workbook, read};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -160,7 +161,7 @@ impl<'a> StudentProgress<'a> {
 
     /// The strongest hint that was shown: 0 to 3.
     pub fn hint_level(&self, puzzle: &Puzzle) -> u8 {
-        self.read(&key("hint", puzzle)).unwrap_or(0)
+        self.read(&key("hint", puzzle)).unwrap_or(0).min(LEVELS)
     }
 
     /// Remembers the strongest hint that was shown.
@@ -200,6 +201,7 @@ fn hide_from_git(folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::OnceLock;
 
     struct Bench {
         dir: tempfile::TempDir,
@@ -269,6 +271,43 @@ mod tests {
                 }
             }
             cache.put(&key, &whole).unwrap();
+        }
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2000))]
+
+        /// Several bytes of one of the files at once, and its beginning alone: no panic, and no number beyond what there is.
+        #[test]
+        fn much_mutated_progress_is_read(
+            which in 0..4_usize,
+            edits in proptest::collection::vec((0..999_usize, proptest::sample::select(&b"\"{}[]:,019-.eE\\ \0\xFF"[..])), 1..6),
+            cut in 0..999_usize,
+        ) {
+            type Files = [(Key, Vec<u8>); 4];
+            static BENCH: OnceLock<(Bench, Files)> = OnceLock::new();
+            let (bench, files) = BENCH.get_or_init(|| {
+                let bench = Bench::new();
+                bench.grade(1, FAILS);
+                let (progress, puzzle) = (bench.progress(), bench.puzzle(1));
+                progress.set_hint_level(puzzle, 2);
+                let verdict = progress.fingerprint(puzzle).unwrap();
+                let keys = [key("tried", puzzle), key("hint", puzzle), last_key(), verdict];
+                let files = keys.map(|key| (key, progress.store.get(&key).unwrap()));
+                (bench, files)
+            });
+            let (progress, puzzle) = (bench.progress(), bench.puzzle(1));
+            let (key, whole) = &files[which];
+            let mut mutant = whole.clone();
+            for (place, byte) in edits {
+                let at = place % mutant.len();
+                mutant[at] = byte;
+            }
+            for mutant in [&mutant[..], &mutant[..cut % mutant.len()]] {
+                progress.store.put(key, mutant).unwrap();
+                let _ = (progress.state(puzzle), progress.last(), progress.current(), progress.next());
+                assert!(progress.hint_level(puzzle) <= LEVELS);
+            }
         }
     }
 

@@ -3,14 +3,14 @@
 
 use crate::civil;
 use diagnostic::{Failure, FailureKind};
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::fs::{self, DirEntry, File, OpenOptions};
+use std::fs::{self, DirEntry, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -83,7 +83,7 @@ impl Search<'_> {
     pub fn class(&self, folder: &Path) -> Result<Found, Failure> {
         let mut students: BTreeMap<Owner, Vec<Try>> = BTreeMap::new();
         let mut ignored = Vec::new();
-        for entry in entries(folder).map_err(|e| unreadable(folder, &e))? {
+        for entry in entries(&real(folder)).map_err(|e| unreadable(folder, &e))? {
             let shown = readable(&entry.file_name());
             let Ok(kind) = entry.file_type() else { continue };
             if shown.starts_with('.') || shown == "__MACOSX" {
@@ -111,7 +111,7 @@ impl Search<'_> {
 
     /// The submissions of the one student whose folder this is.
     pub fn student(&self, name: &str, folder: &Path) -> Student {
-        Student { name: name.to_owned(), tries: self.tries(folder) }
+        Student { name: name.to_owned(), tries: self.tries(&real(folder)) }
     }
 
     /// Folders `1`, `2` ... are the tries of a student; without them the folder is the only one.
@@ -374,14 +374,10 @@ fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
 
 /// The bytes of an ordinary file, and when it was written.
 fn read(path: &Path, limit: u64) -> io::Result<(Vec<u8>, i64)> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file: File =
-        OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path).map_err(
-            |e| match rustix::io::Errno::from_io_error(&e) {
-                Some(rustix::io::Errno::LOOP) => io::Error::other("it is a link"),
-                _ => e,
-            },
-        )?;
+    let file = open(path).map_err(|e| match e {
+        Errno::LOOP => io::Error::other("it is a link, or lies behind one"),
+        _ => e.into(),
+    })?;
     let meta = file.metadata()?;
     if !meta.is_file() {
         return Err(io::Error::other("it is not an ordinary file"));
@@ -392,6 +388,22 @@ fn read(path: &Path, limit: u64) -> io::Result<(Vec<u8>, i64)> {
         return Err(io::Error::other(format!("its files have more than {} kB", limit / 1024)));
     }
     Ok((bytes, meta.modified().map_or(0, civil::of_system)))
+}
+
+/// Opens a file, and follows no link on the way, into which its student may have turned a folder since that was looked at.
+fn open(path: &Path) -> Result<File, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // A system, or a container, that does not know this call.
+        Err(Errno::NOSYS | Errno::PERM) => openat(CWD, path, flags, Mode::empty()),
+        opened => opened,
+    };
+    opened.map(File::from)
+}
+
+/// A folder of the instructor's, which links may lead to.
+fn real(folder: &Path) -> PathBuf {
+    folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
 
 fn unreadable(folder: &Path, error: &io::Error) -> Failure {
@@ -474,6 +486,20 @@ mod tests {
         assert_eq!(found.ignored.len(), 1);
     }
 
+    /// A folder may become a link after it was looked at. The instructor's own folder may be one.
+    #[test]
+    fn a_folder_that_became_a_link_is_not_followed() {
+        let dir = folder(&["class/ada/10_conv.cu", "class/eve/x"]);
+        let (ada, swapped) = (dir.path().join("class/ada"), dir.path().join("class/eve/repo"));
+        symlink(&ada, &swapped).unwrap();
+        let error =
+            read(&real(ada.parent().unwrap()).join("eve/repo/10_conv.cu"), 1000).unwrap_err();
+        assert_eq!(error.to_string(), "it is a link, or lies behind one");
+        symlink("class", dir.path().join("link")).unwrap();
+        let expected = [("ada".to_owned(), vec![10]), ("eve".to_owned(), vec![])];
+        assert_eq!(found(&dir.path().join("link")), expected);
+    }
+
     /// No student's files become another's, whatever their names have in common.
     #[test]
     fn students_who_share_a_name_stay_two() {
@@ -553,10 +579,9 @@ mod tests {
             "f/10_conv.cu",
         ]);
         fs::create_dir(dir.path().join("e")).unwrap();
-        let mode = rustix::fs::Mode::RWXU;
+        let mode = Mode::RWXU;
         let kind = rustix::fs::FileType::Fifo;
-        rustix::fs::mknodat(rustix::fs::CWD, dir.path().join("e/10_conv.cu"), kind, mode, 0)
-            .unwrap();
+        rustix::fs::mknodat(CWD, dir.path().join("e/10_conv.cu"), kind, mode, 0).unwrap();
         for i in 0..33 {
             fs::write(dir.path().join(format!("f/{i}.cuh")), "").unwrap();
         }

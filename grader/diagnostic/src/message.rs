@@ -84,12 +84,12 @@ impl Diagnostic {
 }
 
 /// A text from somewhere else, whose control characters a terminal would obey, with their numbers in their place: `\u001b`. Line
-/// breaks and tabs stay.
+/// breaks and tabs stay; Unicode's own line breaks, at which some programs that read a report split it, do not.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        let turns_text = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if (c.is_control() && c != '\n' && c != '\t') || turns_text {
+        let breaks_or_turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if (c.is_control() && c != '\n' && c != '\t') || breaks_or_turns {
             // A string takes all that is written to it.
             let _ = write!(shown, "\\u{:04x}", u32::from(c));
         } else {
@@ -136,6 +136,12 @@ mod tests {
             }),
             help: vec!["the spec has `a`".into()],
         }
+    }
+
+    #[test]
+    fn what_a_terminal_obeys_is_shown_by_its_number() {
+        assert_eq!(visible("é\t\n\u{1b}[2J\r\u{7f}\u{9b}"), "é\t\n\\u001b[2J\\u000d\\u007f\\u009b");
+        assert_eq!(visible("\u{2028}\u{2029}\u{202e}\u{2066}"), "\\u2028\\u2029\\u202e\\u2066");
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod include;
 mod markdown;
 mod math;
 
-use diagnostic::{Failure, FailureKind};
+use diagnostic::{Failure, FailureKind, visible};
 use puzzle::workbook::{self, Puzzle, Workbook};
 use report::style::Style;
 use std::path::Path;
@@ -53,7 +53,7 @@ pub fn hint(workbook: &Workbook, puzzle: &Puzzle, level: u8) -> Result<Hint, Fai
         ));
     };
     if let Some(folder) = puzzle.chapter.parent() {
-        hint.body = include::resolve(&hint.body, folder);
+        hint.body = visible(&include::resolve(&hint.body, folder));
     }
     Ok(hint)
 }
@@ -78,7 +78,7 @@ fn read(block: &str) -> Option<Hint> {
     let (title, body) = rest.split_once("</summary>")?;
     let number = title.trim().strip_prefix("Hint ")?;
     let level = number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
-    Some(Hint { level, title: title.trim().to_owned(), body: body.trim().to_owned() })
+    Some(Hint { level, title: visible(title.trim()), body: body.trim().to_owned() })
 }
 
 #[cfg(test)]

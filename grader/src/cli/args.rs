@@ -93,6 +93,8 @@ pub enum Command {
     /// Check the files of MNIST that you downloaded, and say what to do next
     Mnist(MnistArgs),
     /// Compile and run a whole CUDA program, with or without a GPU
+    ///
+    /// The program runs as you: it may do whatever you may, to your files, to other programs and in the network. --sandbox confines it, for programs that somebody else wrote.
     Run(RunArgs),
 }
 

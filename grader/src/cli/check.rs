@@ -5,7 +5,7 @@ use super::console;
 use crate::check::report::{Checked, json, junit, page};
 use crate::check::{self, Bench, reports};
 use device::gpu;
-use diagnostic::{EXIT_FAIL, EXIT_PASS, Failure};
+use diagnostic::{EXIT_FAIL, EXIT_PASS, Failure, FailureKind};
 use puzzle::workbook::Puzzle;
 use std::path::Path;
 use toolchain::Toolchain;
@@ -30,10 +30,19 @@ pub(super) fn run(
     };
     let bench = Bench { workbook: &workbook, toolchain: &toolchain, on_gpu, without: &[] };
     if let Some(folder) = &args.reports {
+        let mut code = EXIT_PASS;
         for puzzle in puzzles {
-            reports::write(&bench, &check::load(&bench, puzzle)?, folder)?;
+            let loaded = check::load(&bench, puzzle);
+            match loaded.and_then(|loaded| reports::write(&bench, &loaded, folder)) {
+                // The other puzzles have their reports all the same.
+                Err(failure) if failure.kind != FailureKind::Environment => {
+                    let _ = console::finish(Err(failure));
+                    code = EXIT_FAIL;
+                }
+                written => written?,
+            }
         }
-        return Ok(EXIT_PASS);
+        return Ok(code);
     }
     let mut all = Vec::new();
     for puzzle in puzzles {

@@ -1,7 +1,8 @@
 //! Functions that every command needs: output, exit codes, and the workbook around the current folder.
 
+use crate::terminal::text::with_colours_alone;
 use ::puzzle::workbook::Workbook;
-use diagnostic::{EXIT_ENVIRONMENT, Failure, FailureKind, visible};
+use diagnostic::{EXIT_ENVIRONMENT, Failure, FailureKind};
 use report::style::Style;
 use std::io::{self, StdoutLock, Write};
 use std::path::Path;
@@ -71,22 +72,6 @@ impl Write for Stdout {
     fn flush(&mut self) -> io::Result<()> {
         Self::note(self.0.flush())
     }
-}
-
-/// A text without control characters, but for those that set colours (`ESC [ 1 ; 31 m`).
-fn with_colours_alone(text: &str) -> String {
-    let mut shown = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find("\u{1b}[") {
-        let (before, sequence) = rest.split_at(at);
-        shown.push_str(&visible(before));
-        let end = sequence[2..].find(|c: char| !c.is_ascii_digit() && c != ';').map(|end| end + 2);
-        let end = end.filter(|&end| sequence[end..].starts_with('m')).map(|end| end + 1);
-        let (colour, after) = sequence.split_at(end.unwrap_or(1));
-        shown.push_str(&if end.is_some() { colour.to_owned() } else { visible(colour) });
-        rest = after;
-    }
-    shown + &visible(rest)
 }
 
 /// The exit code of a command that ended with `code`: output that is lost is an error. A closed pipe (`grader list | head`) is none.

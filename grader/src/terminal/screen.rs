@@ -1,6 +1,7 @@
 //! The whole screen: pages that replace each other, and keys that are read as they are typed. The only file that knows
 //! crossterm, and the only one that changes the terminal's mode.
 
+use super::text::with_colours_alone;
 use crossterm::cursor::{Hide, MoveTo, Show};
 use crossterm::event::{
     DisableMouseCapture, EnableMouseCapture, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers,
@@ -88,7 +89,8 @@ impl Screen {
         Some(Self { shown: Vec::new() })
     }
 
-    /// Shows these rows from the top; writes only what differs from what is shown.
+    /// Shows these rows from the top, of whose control characters the terminal gets those that set colours alone; writes only what
+    /// differs from what is shown.
     ///
     /// # Errors
     /// The terminal is gone.
@@ -104,6 +106,7 @@ impl Screen {
         }
         for (number, row) in rows.iter().enumerate() {
             if self.shown.get(number) != Some(row) {
+                let row = with_colours_alone(row);
                 queue!(out, MoveTo(0, number as u16), Clear(ClearType::CurrentLine), Print(row))?;
             }
         }

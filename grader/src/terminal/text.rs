@@ -1,6 +1,7 @@
 //! Text in rows of a terminal: how wide it is, and how it is broken, cut and padded. Escape codes for colours
 //! (`ESC [ ... m`) take no room, and each row that comes out sets and resets its own.
 
+use diagnostic::visible;
 use unicode_width::UnicodeWidthChar;
 
 const ESCAPE: char = '\u{1b}';
@@ -9,6 +10,22 @@ const RESET: &str = "\u{1b}[0m";
 /// The number of columns that a line takes.
 pub fn width(line: &str) -> usize {
     pieces(line).map(Piece::width).sum()
+}
+
+/// A text without control characters, but for those that set colours (`ESC [ 1 ; 31 m`).
+pub fn with_colours_alone(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("\u{1b}[") {
+        let (before, sequence) = rest.split_at(at);
+        shown.push_str(&visible(before));
+        let end = sequence[2..].find(|c: char| !c.is_ascii_digit() && c != ';').map(|end| end + 2);
+        let end = end.filter(|&end| sequence[end..].starts_with('m')).map(|end| end + 1);
+        let (colour, after) = sequence.split_at(end.unwrap_or(1));
+        shown.push_str(&if end.is_some() { colour.to_owned() } else { visible(colour) });
+        rest = after;
+    }
+    shown + &visible(rest)
 }
 
 /// Breaks each line of `text` between words into rows of at most `columns` columns. The second and further rows of a line

@@ -6,6 +6,7 @@ mod digits;
 mod explain;
 mod framework;
 mod hostile;
+mod hostile_specs;
 mod instructor;
 mod replay;
 mod student;

@@ -2,8 +2,9 @@
 //!
 //! `#include "/etc/passwd"`, `#line 1 "/etc/passwd"` with an error behind it, or `.incbin` in inline assembly would show files of
 //! the grader's user in a report, and the file of a solution would pass its own puzzle. So the compilers run under Landlock
-//! (landlock(7)): they read their own files and those that the compilation is about, and write into its scratch folder. A file
-//! that makes a compiler take all memory, or fill the disk, meets a limit (setrlimit(2)).
+//! (landlock(7)): they read their own files and those that the compilation is about, and write into its scratch folder. None of them
+//! opens a socket (seccomp(2)), since Landlock knows TCP alone. A file that makes a compiler take all memory, or fill the disk, meets
+//! a limit (setrlimit(2)).
 
 use diagnostic::{Diagnostic, Severity};
 use landlock::{
@@ -11,7 +12,9 @@ use landlock::{
     RulesetError, Scope, path_beneath_rules,
 };
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::thread;
@@ -38,8 +41,9 @@ const SYSTEM: [&str; 17] = [
     "/proc/meminfo",
 ];
 
-/// Bytes of address space of each compiler. nvcc's largest front end takes one GiB for the headers of CUB.
-const MEMORY: u64 = 6 << 30;
+/// Bytes of address space of each compiler. nvcc's largest front end takes one GiB for the headers of CUB; templates without end take
+/// all that there is, at 150 MB a second.
+const MEMORY: u64 = 4 << 30;
 
 /// Bytes of each file that a compiler writes.
 const FILE_SIZE: u64 = 1 << 30;
@@ -62,8 +66,17 @@ impl Confinement {
     /// taken away.
     ///
     /// # Errors
-    /// The rules cannot be made.
-    pub(crate) fn enter(&self) -> Result<LandlockStatus, RulesetError> {
+    /// The rules cannot be made, or the kernel has Landlock and cannot refuse system calls.
+    pub(crate) fn enter(&self) -> io::Result<LandlockStatus> {
+        let status = self.restrict().map_err(io::Error::other)?;
+        match refuse_sockets() {
+            // Where there is no Landlock, the warning says that nothing is promised.
+            Err(error) if matches!(status, LandlockStatus::Available { .. }) => Err(error),
+            _ => Ok(status),
+        }
+    }
+
+    fn restrict(&self) -> Result<LandlockStatus, RulesetError> {
         let abi = ABI::V6;
         let read = AccessFs::from_read(abi);
         let all = AccessFs::from_all(abi);
@@ -89,6 +102,16 @@ impl Confinement {
         let real = folders.filter_map(|folder| folder.canonicalize().ok());
         real.flat_map(|folder| without(folder, &closed)).collect()
     }
+}
+
+/// Refuses this thread, and every process that it starts from now on, all sockets: "permission denied".
+fn refuse_sockets() -> io::Result<()> {
+    let calls = [libc::SYS_socket, libc::SYS_io_uring_setup].map(|call| (call, Vec::new()));
+    let refuse = SeccompAction::Errno(libc::EACCES as u32);
+    let arch = std::env::consts::ARCH.try_into().map_err(io::Error::other)?;
+    let filter = SeccompFilter::new(calls.into(), SeccompAction::Allow, refuse, arch);
+    let program: BpfProgram = filter.and_then(TryInto::try_into).map_err(io::Error::other)?;
+    apply_filter(&program).map_err(io::Error::other)
 }
 
 /// What of a folder is not in the `closed` one; both are real paths. A rule of Landlock opens all that lies beneath a folder.

@@ -41,7 +41,8 @@ pub struct Limits {
 pub enum Termination {
     /// By itself, with this exit code.
     Code(i32),
-    /// By a signal, sent by itself or by the system.
+    /// By a signal, sent by itself or by the system. A compiler that its limit of processor time ended has SIGXCPU, whichever of
+    /// its programs met the limit.
     Signal(i32),
     /// By the grader, which killed its group at [`Limits::timeout`].
     TimedOut,
@@ -99,11 +100,18 @@ pub fn run_with_tick(
 ) -> io::Result<Finished> {
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     let start = Instant::now();
-    supervise(command, &spawn, input, limits, &mut |_, _| {
+    let done = supervise(command, &spawn, input, limits, &mut |_, _| {
         tick(start.elapsed());
         false
-    })
+    });
+    done.map(|(done, _)| done)
 }
+
+/// What compilers say of one of their programs that has used up its processor time (strsignal(3)).
+const OUT_OF_TIME: &str = "CPU time limit exceeded";
+
+/// What a shell says of a program that did not hear of its limit.
+const KILLED: &str = "Killed";
 
 /// As [`run`] without input, confined if there are bounds, with so many seconds of processor time for each of its processes, and
 /// kills the command as soon as `in_vain` says so, which is asked about twelve times a second.
@@ -130,7 +138,19 @@ pub(crate) fn run_until(
         confinement::limit_time(group, seconds);
         Ok((child, group))
     };
-    supervise(command, &start, Vec::new(), limits, &mut |_, _| in_vain())
+    let (mut done, cpu) = supervise(command, &start, Vec::new(), limits, &mut |_, _| in_vain())?;
+    let said = done.stderr_text();
+    let by = |signal: Signal| match done.ending {
+        Termination::Code(code) => code == 128 + signal.as_raw(),
+        Termination::Signal(number) => number == signal.as_raw(),
+        Termination::TimedOut => false,
+    };
+    // The second limit kills, as others may, too.
+    let killed = (by(Signal::KILL) || said.contains(KILLED)) && cpu >= Duration::from_secs(seconds);
+    if !done.success() && (killed || by(Signal::XCPU) || said.contains(OUT_OF_TIME)) {
+        done.ending = Termination::Signal(Signal::XCPU.as_raw());
+    }
+    Ok(done)
 }
 
 /// A child that runs.
@@ -180,14 +200,19 @@ impl Running {
 
     /// Processor time of all its threads so far; zero where the system does not say.
     pub fn cpu_time(&self) -> Duration {
-        let stat = format!("/proc/{}/stat", self.process.as_raw_nonzero());
-        let stat = std::fs::read_to_string(stat).unwrap_or_default();
-        // Behind the name in brackets, from the third field on: the 14th and 15th are ticks in user code and in the system (proc(5)).
-        let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-        let ticks: u64 =
-            fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
-        Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
+        cpu_time(self.process, 2)
     }
+}
+
+/// The processor time of a process that runs or was not yet waited for: of itself in the first two `fields`, and of those below it
+/// that were waited for in two more. Zero where the system does not say.
+fn cpu_time(process: Pid, fields: usize) -> Duration {
+    let stat = format!("/proc/{}/stat", process.as_raw_nonzero());
+    let stat = std::fs::read_to_string(stat).unwrap_or_default();
+    // Behind the name in brackets, from the third field on: the 14th to 17th are ticks in user code and in the system (proc(5)).
+    let all = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: u64 = all.skip(11).take(fields).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
 /// Runs a command whose stdin is set, and kills it as soon as it prints more than [`Limits::output`] to one of its
@@ -201,18 +226,20 @@ pub fn run_guarded(
     enough: &mut dyn FnMut(Running) -> bool,
 ) -> io::Result<Finished> {
     let start = Instant::now();
-    supervise(command, &spawn, Vec::new(), limits, &mut |process, seen| {
+    let done = supervise(command, &spawn, Vec::new(), limits, &mut |process, seen| {
         seen.flooded || enough(Running { process, time: start.elapsed() })
-    })
+    });
+    done.map(|(done, _)| done)
 }
 
+/// How a command ended, and the processor time of its process and of all below it that were waited for.
 fn supervise(
     mut command: Command,
     start_child: &dyn Fn(&mut Command) -> io::Result<(Child, Pid)>,
     input: Vec<u8>,
     limits: &Limits,
     enough: &mut dyn FnMut(Pid, &Observed) -> bool,
-) -> io::Result<Finished> {
+) -> io::Result<(Finished, Duration)> {
     command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
     orphans::start();
     let start = Instant::now();
@@ -231,6 +258,7 @@ fn supervise(
         in_time || seen.until(&events, Instant::now() + GRACE, Observed::ended, &mut |_| false);
     let time = start.elapsed();
     seen.until(&events, Instant::now() + GRACE, Observed::complete, &mut |_| false);
+    let cpu = cpu_time(group, 4);
     let status = if gone { Some(child.wait()?) } else { None };
     registry().groups.retain(|&g| g != group);
     orphans::ended(group);
@@ -244,7 +272,7 @@ fn supervise(
     };
     let (stdout, more_out) = seen.stdout.unwrap_or_default();
     let (stderr, more_err) = seen.stderr.unwrap_or_default();
-    Ok(Finished { ending, stdout, stderr, truncated: more_out || more_err, time })
+    Ok((Finished { ending, stdout, stderr, truncated: more_out || more_err, time }, cpu))
 }
 
 /// Starts the child and enters its group in the registry, in one step as seen by the signal thread.
@@ -271,7 +299,7 @@ fn spawn(command: &mut Command) -> io::Result<(Child, Pid)> {
 /// Starts the child from a thread that is confined first: threads are confined one by one, and a child is as its parent's thread.
 fn spawn_confined(command: &mut Command, confinement: &Confinement) -> io::Result<(Child, Pid)> {
     let confined = || {
-        confinement.enter().map_err(io::Error::other)?;
+        confinement.enter()?;
         spawn(command)
     };
     thread::scope(|scope| scope.spawn(confined).join().unwrap_or_else(|panic| resume_unwind(panic)))

@@ -2,8 +2,9 @@
 
 use crate::usage::Usage;
 use cpptext::directives::splice;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes of the largest source that is read: no file that a person wrote comes near it, and compilers and reports take minutes
@@ -36,7 +37,9 @@ impl SourceFile {
 /// # Errors
 /// It cannot be read, it is no file, or it is too large to be a source.
 pub(crate) fn read_source(path: &Path) -> io::Result<Vec<u8>> {
-    let kind = std::fs::metadata(path)?.file_type();
+    // Whatever the name leads to is opened first and looked at then, since it may be replaced at any time.
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    let kind = file.metadata()?.file_type();
     if kind.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
@@ -44,7 +47,7 @@ pub(crate) fn read_source(path: &Path) -> io::Result<Vec<u8>> {
         return Err(io::Error::other("it is no ordinary file"));
     }
     let mut bytes = Vec::new();
-    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST {
         let title = format!("it has more than {} MB", LARGEST >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, title));

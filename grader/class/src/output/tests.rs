@@ -56,6 +56,22 @@ fn tables_hold_no_formula() {
     }
 }
 
+/// What the importers of Moodle and Canvas look for.
+#[test]
+fn tables_have_the_columns_that_are_imported() {
+    let (class, grades) = (settings(), [grade(&[("a", true)])]);
+    let moodle = csv::moodle(&class, &grades);
+    let mut lines = moodle.lines();
+    assert_eq!(lines.next(), Some("username,Class & <b>,feedback"));
+    assert!(lines.next().is_some_and(|line| line.contains(",0.5,") && line.contains("1 day late")));
+    let canvas = csv::canvas(&class, &grades);
+    let mut lines = canvas.lines();
+    let columns = "Student,ID,SIS User ID,SIS Login ID,Section,Class & <b>";
+    assert_eq!(lines.next(), Some(columns));
+    assert_eq!(lines.next(), Some("    Points Possible,,,,,7"));
+    assert!(lines.next().is_some_and(|line| line.ends_with(",,0.5")), "{canvas}");
+}
+
 /// Does a document have the keys and types of a sample, and no others? Of a list, each element is as its first.
 fn fits(value: &Value, sample: &Value) -> bool {
     match (value, sample) {

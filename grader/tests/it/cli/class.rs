@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
+use toolchain::Toolchain;
+use toolchain::env::Env;
 
 /// A class of puzzle 4 whose students hand in these files.
 struct Class {
@@ -65,6 +67,14 @@ fn a_class_is_graded_once_and_goes_on_where_it_was() {
     let here = class.dir.path().to_str().unwrap();
     assert!(!page.contains(here), "the instructor's folders are not shown");
 
+    // What checkers of similarity read: a folder for each puzzle, a file for each student.
+    let similarity = class.path("grades/similarity/04_relu");
+    let files = names(&similarity);
+    assert!(files.len() == 4 && files.contains("ada.cu") && files.contains("bob.cu"), "{files:?}");
+    assert_eq!(fs::read_to_string(similarity.join("bob.cu")).unwrap(), solution);
+    let info = fs::read_to_string(similarity.join("info.csv")).unwrap();
+    assert!(info.starts_with("filename,label,full_name,created_at\n"), "{info}");
+
     // As if the grader had been killed before one of the two, and its machine had lost the copy of the files.
     let path = |name: &str| class.path("grades/results").join(name);
     let is_adas = |name: &&String| fs::read_to_string(path(name)).unwrap().contains("\"judged\"");
@@ -117,6 +127,39 @@ fn a_packed_workbook_works_without_solutions() {
     assert_eq!(fs::read_to_string(&stub).unwrap(), original);
     let graded = run(&["puzzle", "4", "--backend", "vm", "--seed", "7"]);
     assert_eq!(graded.code, 1, "{}{}", graded.stdout, graded.stderr);
+}
+
+/// As Gradescope runs it: the package lies in `source`, `setup.sh` runs once, and `run_autograder` for each submission.
+#[test]
+fn the_autograder_works_in_its_platforms_layout() {
+    let class = Class::new(&[]);
+    let packed = class.grader(&["class", "pack", "--gradescope", "--out", "autograder.zip"]);
+    assert_eq!(packed.code, 0, "{}{}", packed.stdout, packed.stderr);
+    let solution = fs::read_to_string(root().join("solutions/04_relu.cu")).unwrap();
+    let place = class.path("autograder");
+    fs::create_dir_all(place.join("submission")).unwrap();
+    fs::write(place.join("submission/04_relu.cu"), solution).unwrap();
+    let data = r#"{"created_at": "2026-11-01T12:00:00.000000-08:00", "users": [{"email": "ada@school.edu"}]}"#;
+    fs::write(place.join("submission_metadata.json"), data).unwrap();
+    let nvcc = Toolchain::locate(&Env::current(), None).map(|found| found.nvcc().path.clone());
+    let nvcc = nvcc.unwrap_or_else(|failure| panic!("{}", failure.render(false)));
+    let run = |program: &str, args: &[&str]| {
+        let mut command = std::process::Command::new(program);
+        let command = command.args(args).current_dir(class.dir.path());
+        output(command.env("AUTOGRADER", &place).env("NVCC", &nvcc))
+    };
+    let unpacked = run("python3", &["-m", "zipfile", "-e", "autograder.zip", "autograder/source"]);
+    assert_eq!(unpacked.code, 0, "{}", unpacked.stderr);
+    for script in ["autograder/source/setup.sh", "autograder/source/run_autograder"] {
+        let done = run("bash", &[script]);
+        assert_eq!(done.code, 0, "{script}: {}{}", done.stdout, done.stderr);
+    }
+    let results = fs::read(place.join("results/results.json")).unwrap();
+    let results: serde_json::Value = serde_json::from_slice(&results).unwrap();
+    assert_eq!(results["score"], 2.0, "{results}");
+    let tests = results["tests"].as_array().unwrap();
+    let hidden = tests.iter().filter(|test| test["visibility"] == "hidden").count();
+    assert!(hidden == 1 && tests.len() > 8, "{results}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::{STEADY, command, grader, output, root};
 use rustix::fs::{CWD, FileType, Mode};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -47,7 +48,7 @@ fn the_compiler_reads_no_other_files() {
 
 /// The compiler here starts a program that is in no hurry, as a real one does with a source that takes minutes.
 #[test]
-fn a_grader_that_is_killed_leaves_no_compiler_and_no_folder() {
+fn a_grader_that_is_ended_leaves_no_compiler_and_no_folder() {
     let dir = tempfile::tempdir().unwrap();
     let (nvcc, numbers) = (dir.path().join("nvcc"), dir.path().join("numbers"));
     let script = format!(
@@ -58,30 +59,34 @@ fn a_grader_that_is_killed_leaves_no_compiler_and_no_folder() {
     fs::write(&nvcc, script).unwrap();
     fs::set_permissions(&nvcc, fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(dir.path().join("k.cu"), "int main() {}\n").unwrap();
-    let mut grader = command(&["run", "--backend=vm", "k.cu", "--nvcc", nvcc.to_str().unwrap()]);
     let temporary = dir.path().join("temporary folder");
     fs::create_dir(&temporary).unwrap();
-    grader.current_dir(dir.path()).env("GRADER_CACHE", dir.path().join("cache"));
-    let grader = grader.env("TMPDIR", &temporary);
-    let mut grader = grader.stderr(std::process::Stdio::null()).spawn().unwrap();
-    let end = Instant::now() + Duration::from_secs(60);
-    while !numbers.exists() {
-        assert!(Instant::now() < end && grader.try_wait().unwrap().is_none());
-        sleep(Duration::from_millis(10));
-    }
-    let numbers = fs::read_to_string(numbers).unwrap();
-    let runs = |number: &str| {
-        let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
-        stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
-    };
-    assert_eq!(numbers.split_whitespace().filter(|number| runs(number)).count(), 2);
-    let folders = || fs::read_dir(&temporary).unwrap().count();
-    assert!(folders() > 0);
-    grader.kill().unwrap();
-    grader.wait().unwrap();
-    while numbers.split_whitespace().any(runs) || folders() > 0 {
-        assert!(Instant::now() < end, "{numbers}");
-        sleep(Duration::from_millis(10));
+    for signal in [Signal::KILL, Signal::TERM, Signal::HUP] {
+        let mut grader =
+            command(&["run", "--backend=vm", "k.cu", "--nvcc", nvcc.to_str().unwrap()]);
+        grader.current_dir(dir.path()).env("GRADER_CACHE", dir.path().join("cache"));
+        let grader = grader.env("TMPDIR", &temporary);
+        let mut grader = grader.stderr(std::process::Stdio::null()).spawn().unwrap();
+        let end = Instant::now() + Duration::from_secs(60);
+        while !numbers.exists() {
+            assert!(Instant::now() < end && grader.try_wait().unwrap().is_none());
+            sleep(Duration::from_millis(10));
+        }
+        let started = fs::read_to_string(&numbers).unwrap();
+        fs::remove_file(&numbers).unwrap();
+        let runs = |number: &str| {
+            let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+            stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
+        };
+        assert_eq!(started.split_whitespace().filter(|number| runs(number)).count(), 2);
+        let folders = || fs::read_dir(&temporary).unwrap().count();
+        assert!(folders() > 0);
+        kill_process(Pid::from_child(&grader), signal).unwrap();
+        grader.wait().unwrap();
+        while started.split_whitespace().any(runs) || folders() > 0 {
+            assert!(Instant::now() < end, "{signal:?}: {started}");
+            sleep(Duration::from_millis(10));
+        }
     }
 }
 
@@ -195,6 +200,10 @@ fn a_file_that_the_compiler_cannot_cope_with_is_the_files_fault() {
         assert_eq!(code, 1, "{said}");
         assert!(said.contains("declares too much memory"), "{said}");
     }
+    // Sixteen to the seventh power of a statement: more than a preprocessor may take of memory.
+    let many = "#define A(x) x x x x x x x x x x x x x x x x\n__global__ void z(int* p) { A(A(A(A(A(A(A(*p = 1;))))))) }\n";
+    let (code, said) = graded("k.cu", &format!("{text}\n{many}"));
+    assert!(code == 1 && said.contains("it compiles others here"), "{code} {said}");
 }
 
 #[test]
@@ -246,6 +255,11 @@ fn a_confined_program_is_as_shut_in_as_host_code() {
     let out = run(&["shut"]);
     assert_eq!((out.code, out.stdout.as_str()), (5, "from a kernel\nshut\n"), "{}", out.stderr);
     assert_eq!(run(&["shut", "twice"]).code, 128 + 31);
+    let help = grader(&["run", "--help"]).stdout;
+    assert!(
+        help.contains("The program runs as you") && help.contains("--sandbox confines it"),
+        "{help}"
+    );
 }
 
 #[test]

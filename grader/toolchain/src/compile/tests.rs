@@ -298,3 +298,34 @@ fn mutated_entries_of_the_cache_are_read() {
         bench.compile(&source).unwrap();
     }
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(4000))]
+
+    /// Several bytes of an entry at once. What can still be read is used: its paths and messages may say anything.
+    #[test]
+    fn much_mutated_entries_of_the_cache_are_used(
+        edits in proptest::collection::vec((0..9999_usize, proptest::sample::select(&b"\"{}[]#:,/.0199-\\ n\t"[..])), 1..6),
+    ) {
+        static BENCH: std::sync::OnceLock<(Bench, PathBuf, PathBuf, Vec<u8>)> = std::sync::OnceLock::new();
+        let (bench, source, entry, whole) = BENCH.get_or_init(|| {
+            let warns = "echo 'source/gradient_puzzles.cu(2): warning #174-D: x' >&2";
+            let bench = Bench::fake(&format!("{COPIES}; {warns}"));
+            let source = bench.write("src/a.cu", KERNEL);
+            bench.compile(&source).unwrap();
+            let shelf = fs::read_dir(bench.dir.path().join("cache")).unwrap().flatten().next();
+            let entry = fs::read_dir(shelf.unwrap().path()).unwrap().flatten().next().unwrap().path();
+            let whole = fs::read(&entry).unwrap()[32..].to_vec();
+            (bench, source, entry, whole)
+        });
+        let mut mutant = whole.clone();
+        for (place, byte) in edits {
+            let at = place % mutant.len();
+            mutant[at] = byte;
+        }
+        if serde_json::from_slice::<CachedPtx>(&mutant).is_ok() {
+            fs::write(entry, [&blake3::hash(&mutant).as_bytes()[..], &mutant].concat()).unwrap();
+            assert!(bench.compile(source).unwrap().from_cache);
+        }
+    }
+}

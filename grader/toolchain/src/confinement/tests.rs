@@ -1,5 +1,7 @@
 use super::*;
 use crate::process::{Finished, Limits, run_until};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
@@ -58,6 +60,35 @@ fn a_confined_program_reads_and_writes_nothing_else() {
     assert_eq!(fs::read_to_string(dir.path().join("open/file")).unwrap(), "open");
     // The thread that started it is as free as before.
     assert_eq!(fs::read_to_string(dir.path().join("secret")).unwrap(), "secret");
+}
+
+/// The attempts stand in this thread and not in a program, of which a machine may have none that connects.
+#[test]
+fn a_confined_program_has_no_network() {
+    let dir = folder();
+    let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let (address, path) = (tcp.local_addr().unwrap(), dir.path().join("scratch/socket"));
+    let _unix = UnixListener::bind(&path).unwrap();
+    let attempts = || -> [io::Result<()>; 5] {
+        [
+            TcpStream::connect(address).map(drop),
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map(drop),
+            UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map(drop),
+            UnixStream::connect(&path).map(drop),
+            UnixDatagram::unbound().map(drop),
+        ]
+    };
+    assert!(attempts().iter().all(Result::is_ok));
+    let confinement =
+        Confinement { write: vec![dir.path().join("scratch")], ..Confinement::default() };
+    let confined = || {
+        confinement.enter().unwrap();
+        attempts()
+    };
+    let refused = thread::scope(|scope| scope.spawn(confined).join().unwrap());
+    for attempt in refused {
+        assert_eq!(attempt.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+    }
 }
 
 #[test]

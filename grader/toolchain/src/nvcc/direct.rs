@@ -8,7 +8,7 @@
 
 use super::plan::{DryRun, after, only};
 use super::stage::Stage;
-use super::{NvccFrontEnd, OUT_OF_TIME, Place, no_scratch, scratch};
+use super::{NvccFrontEnd, Place, SIGNALLED, is_readable, no_scratch, scratch};
 use crate::cache::Key;
 use crate::confinement::installation;
 use crate::file_names::SOURCE;
@@ -31,9 +31,6 @@ const FOLDER: &str = "@folder@";
 
 /// The files of macros: those of CUDA's headers, and those of system headers, which the preprocessor marks where it expands them.
 const MACROS: [&str; 2] = ["macros.h", "system_macros.h"];
-
-/// Exit codes from here on are the shell's word for a signal.
-const SIGNALLED: i32 = 128;
 
 /// With one of these, a header means something else when it is included a second time, or in another order.
 const STATEFUL: [&[u8]; 3] = [b"pragma once", b"push_macro", b"__COUNTER__"];
@@ -103,8 +100,7 @@ pub fn run(
         nvcc.run_command(shell, start, place, &|| false)
     };
     let done = shell(&format!("{preprocess} -imacros {} -imacros {}", MACROS[0], MACROS[1]))?;
-    let went_on = matches!(done.ending, Termination::Code(..SIGNALLED));
-    if !went_on || done.stderr_text().contains(OUT_OF_TIME) {
+    if !matches!(done.ending, Termination::Code(..SIGNALLED)) {
         // nvcc would only take the same time again.
         return Ok(Some(done));
     }
@@ -116,9 +112,7 @@ pub fn run(
     let Some(own) = start_of_source(&text) else { return Ok(None) };
     fs::write(&file, [&headers, &text[own..]].concat()).map_err(|e| no_scratch(&e))?;
     let done = shell(compile)?;
-    // What a program says that crashed is little; nvcc says more.
-    let readable = matches!(done.ending, Termination::Code(..SIGNALLED) | Termination::TimedOut);
-    Ok(readable.then_some(done))
+    Ok(is_readable(&done).then_some(done))
 }
 
 /// Does nvcc's compiler lie where NVIDIA puts it?

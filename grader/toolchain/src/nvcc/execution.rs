@@ -4,7 +4,7 @@ use super::device_part::{DevicePart, EarlyCompile};
 use super::glue::GlueObject;
 use super::plan::Plan;
 use super::stage::Stage;
-use super::{NvccFrontEnd, Place, no_scratch, precompiled_header};
+use super::{NvccFrontEnd, Place, is_readable, no_scratch, precompiled_header};
 use crate::front_end::{Glue, Job};
 use crate::process::{Finished, Termination};
 use diagnostic::Failure;
@@ -15,9 +15,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
-
-/// Exit codes from here on are the shell's word for a signal.
-const SIGNALLED: i32 = 128;
 
 impl NvccFrontEnd {
     /// Does what nvcc does with these arguments: the same messages, exit code and library, but sooner. The glue's text stands
@@ -86,10 +83,7 @@ impl Execution<'_> {
         // Where the words are not as they seemed, there is device code after all, which the host compiler misses.
         let surprising = failed.is_some_and(|(&i, _)| i >= plan.host_compiler);
         let done = self.as_one(results);
-        // What a command says that crashed is little; nvcc says more.
-        let readable =
-            matches!(done.ending, Termination::Code(..SIGNALLED) | Termination::TimedOut);
-        Ok((readable && (self.job.device_code || !surprising)).then_some(done))
+        Ok((is_readable(&done) && (self.job.device_code || !surprising)).then_some(done))
     }
 
     /// Compiles a source without device code: nothing is launched, and there are no kernels to include.

@@ -105,7 +105,7 @@ fn endless_compilation_is_stopped_with_all_its_children() {
 fn the_compiler_has_its_processor_time_on_a_busy_machine_too() {
     let mut bench =
         Bench::new("[ -e ${0%nvcc}idle ] && sleep 1.3 && exec touch $out; while :; do :; done");
-    bench.front_end.bounds.cpu_seconds = 1;
+    bench.front_end.bounds.own_cpu_seconds = 1;
     let (kind, title, _) = bench.failure();
     assert_eq!(kind, FailureKind::Kernel);
     assert_eq!(title, "nvcc was still compiling after 1 s of processor time and was stopped");
@@ -144,6 +144,23 @@ fn broken_machines_are_told_apart() {
         assert_eq!(kind, FailureKind::Environment, "{text}");
         assert!(title.contains(expected) && !help.is_empty(), "{text}: {title}");
     }
+}
+
+/// A confined compiler has a limit of its own, which a file has met; a machine without memory is not told from it.
+#[test]
+fn a_file_that_takes_all_memory_is_at_fault() {
+    let bench = Bench::new(&says("k.cu(1): catastrophic error: out of memory"));
+    let folder = bench.dir.path().canonicalize().unwrap();
+    let closed = folder.join("closed");
+    let readable = Some(Readable { files: &[], closed: &closed });
+    let job = Job {
+        readable,
+        library: StandardLibrary::Unnamed,
+        ..Job::new(&folder, "k.cu".as_ref(), b"")
+    };
+    let (kind, title, _) = told(&bench.front_end.ptx(&job).unwrap_err());
+    assert_eq!(kind, FailureKind::Kernel);
+    assert_eq!(title, "this file needs more memory than a compiler may take");
 }
 
 #[test]

@@ -107,12 +107,24 @@ fn what_the_preprocessor_says_and_headers_of_the_users_are_left_to_nvcc() {
     }
 }
 
-#[test]
-fn what_the_preprocessor_never_ends_is_not_begun_again() {
+/// A front end with these seconds for each of its programs, and its cache's folder.
+fn bounded(seconds: u64) -> (tempfile::TempDir, NvccFrontEnd) {
     let env = Env::current();
     let nvcc = Toolchain::locate(&env, None).expect("the tests need an nvcc").nvcc().clone();
     let dir = tempfile::tempdir().unwrap();
     let mut nvcc = NvccFrontEnd::new(nvcc, env, Cache::new(dir.path().join("cache")));
+    let scratch = scratch().unwrap();
+    let job = Job { text: b"", ..job(dir.path()) };
+    let stage = Stage::new(&job, scratch.path()).unwrap();
+    let arguments = nvcc.arguments(&job, &stage, &scratch.path().join("out.ptx"));
+    kept(&nvcc, scratch.path(), &arguments).unwrap().expect("this nvcc is known");
+    nvcc.bounds.own_cpu_seconds = seconds;
+    (dir, nvcc)
+}
+
+#[test]
+fn what_the_preprocessor_never_ends_is_not_begun_again() {
+    let (dir, nvcc) = bounded(1);
     let folder = dir.path().join("own");
     fs::create_dir(&folder).unwrap();
     let twice = "#if __INCLUDE_LEVEL__ < 60\n#include \"a.cuh\"\n#include \"a.cuh\"\n#endif\n";
@@ -121,10 +133,21 @@ fn what_the_preprocessor_never_ends_is_not_begun_again() {
     let scratch = scratch().unwrap();
     let stage = Stage::new(&job, scratch.path()).unwrap();
     let arguments = nvcc.arguments(&job, &stage, &scratch.path().join("out.ptx"));
-    kept(&nvcc, scratch.path(), &arguments).unwrap();
-    nvcc.bounds.cpu_seconds = 1;
     let done = run(&nvcc, &job, &stage, &arguments).unwrap().expect("nvcc is not asked");
     assert!(!done.success(), "{}", done.stderr_text());
+}
+
+/// Templates that instantiate each other 2^28 times, and a front end that has two seconds: the source is at fault, not the machine.
+#[test]
+fn a_template_bomb_ends_with_its_processor_time() {
+    let (dir, nvcc) = bounded(2);
+    let text = "template <int N, int M> struct B { static const int v = B<N - 1, 2 * M>::v + B<N - 1, 2 * M + 1>::v; };\n\
+                template <int M> struct B<0, M> { static const int v = M; };\n\
+                __global__ void k(int* p) { *p = B<28, 0>::v; }\n";
+    let failure = nvcc.ptx(&Job { text: text.as_bytes(), ..job(dir.path()) }).unwrap_err();
+    assert_eq!(failure.kind, diagnostic::FailureKind::Kernel);
+    let said = failure.render(false);
+    assert!(said.contains("still compiling after 2 s of processor time"), "{said}");
 }
 
 /// Programs that are killed or have no memory once, a header that is not there, a half of what was kept: the next time all is well.
