@@ -189,6 +189,16 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
         "too-much-work",
     ),
     (
+        "launches a chain of calls that doubles 64 times",
+        "climb<<<1, 1>>>(); cudaDeviceSynchronize(); right(x, y, n);",
+        "endless-loop",
+    ),
+    (
+        "sleeps on the device",
+        "doze<<<1, 1>>>(); cudaDeviceSynchronize(); right(x, y, n);",
+        "endless-loop",
+    ),
+    (
         "computes a little and sleeps long",
         "for (volatile long i = 0; i < 100000000; i++); right(x, y, n); for (;;) usleep(1000);",
         "endless-loop",
@@ -465,6 +475,9 @@ __device__ int cell;
 __global__ void empty() {{}}
 __global__ void forever() {{ for (volatile int i = 0; i >= 0; i = 1 - i); }}
 __global__ void slow() {{ for (volatile int i = 0; i < 1000000; i++); }}
+__device__ __noinline__ int chain(int level) {{ volatile int below = level - 1; return level == 0 ? cell : chain(below) + chain(below); }}
+__global__ void climb() {{ cell = chain(64); }}
+__global__ void doze() {{ for (;;) __nanosleep(1000000); }}
 __global__ void poke(int* p) {{ *p = 1; }}
 __global__ void flood() {{ for (;;) printf(\"all is well\\n\"); }}
 __global__ void hello() {{ printf(\"hello from the device\\n\"); }}
@@ -615,6 +628,33 @@ fn no_trick_gets_a_pass_and_none_gets_out() {
     assert!(!Path::new("/tmp/gp_hostile").exists());
     let folder = verdict("tells where it is").printed.trim();
     assert!(folder.starts_with('/') && !Path::new(folder).exists(), "{folder}");
+}
+
+/// Each test keeps within its own second, and all of them take the time of four.
+#[test]
+fn the_tests_of_a_submission_share_its_time() {
+    device::own_program::set(env!("CARGO_BIN_EXE_grader"));
+    let test = |i| format!("[[test]]\nname = \"t{i}\"\ndims = {{ n = {i} }}\n");
+    let dir = workbook(&(1..9).map(test).collect::<String>(), |_| {
+        "#include <unistd.h>\nvoid twice(const float* x, float* y, int n)\n\
+         { usleep(800000); for (int i = 0; i < n; i++) y[i] = 2 * x[i]; }\n"
+            .to_owned()
+    });
+    let file = dir.path().join("puzzles/01_twice.toml");
+    let shorter = fs::read_to_string(&file).unwrap().replace("seconds = 2", "seconds = 1");
+    fs::write(&file, shorter).unwrap();
+    let (spec, program) = compiled(dir.path());
+    let program = program.map_err(|failure| failure.render(false)).unwrap();
+    let tests: Vec<&Test> = spec.tests.iter().collect();
+    let cases = grade::cases(&spec, &tests, 1).map_err(|failure| failure.render(false)).unwrap();
+    let machine = Machine::new(&program, None).map_err(|failure| failure.render(false)).unwrap();
+    let judge = |case| grade::judge_case(&machine, &program, case, Detail::Full);
+    let verdicts = cases.iter().map(|case| judge(case).map_err(|f| f.render(false)).unwrap().1);
+    let found: Vec<&str> = verdicts
+        .map(|verdict| verdict.findings.first().map_or("", |finding| finding.problem.name()))
+        .collect();
+    assert_eq!(found[0], "", "{found:?}");
+    assert_eq!(found[6..], ["no-time-left"; 2], "{found:?}");
 }
 
 /// What inline assembly of host code asks the assembler for.
