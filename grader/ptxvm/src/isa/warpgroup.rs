@@ -6,12 +6,18 @@ use crate::isa::names::{Guard, Reg64};
 
 /// Rows of A and of the sums that a warp has.
 pub const ROWS: usize = 16;
-/// Bytes of a piece of a factor: eight elements, side by side.
+/// Bytes of a piece of a factor, whose elements lie side by side.
 pub const PIECE: u32 = 16;
+
 /// Elements of a piece.
-pub const PIECE_ELEMENTS: usize = 8;
-/// Columns of A and rows of B.
-pub const DEPTH: usize = 16;
+pub fn piece_elements(input: Scalar) -> usize {
+    (PIECE / input.bytes()) as usize
+}
+
+/// Columns of A and rows of B: two pieces.
+pub fn depth(input: Scalar) -> usize {
+    2 * piece_elements(input)
+}
 
 /// The product of one warp of a warpgroup.
 #[derive(Clone, Debug)]
@@ -27,13 +33,17 @@ pub struct GroupProduct {
     pub negated: [bool; 2],
 }
 
-/// Whether there is such a product (PTX ISA 9.7.15.2).
-pub fn is_there(n: usize, input: Scalar, sum: Scalar) -> bool {
-    n.is_multiple_of(8)
+/// Whether there is such a product, with factors of these types (PTX ISA 9.7.15.2).
+pub fn is_there(n: usize, inputs: [Scalar; 2], sum: Scalar) -> bool {
+    use Scalar::{Bf16, E4m3, E5m2, F16, F32, S8, S32, Tf32, U8};
+    // Of integers, the wide ones come in steps of 16 columns.
+    let step = if sum == S32 && n > 32 { 16 } else { 8 };
+    n.is_multiple_of(step)
         && (8..=256).contains(&n)
-        && match input {
-            Scalar::F16 => matches!(sum, Scalar::F16 | Scalar::F32),
-            Scalar::Bf16 => sum == Scalar::F32,
+        && match inputs {
+            [F16, F16] | [E4m3 | E5m2, E4m3 | E5m2] => matches!(sum, F16 | F32),
+            [Bf16, Bf16] | [Tf32, Tf32] => sum == F32,
+            [S8 | U8, S8 | U8] => sum == S32,
             _ => false,
         }
 }
@@ -43,7 +53,7 @@ pub fn is_there(n: usize, input: Scalar, sum: Scalar) -> bool {
 pub struct Factor {
     /// Says where it is.
     pub descriptor: Reg64,
-    /// Neighbours along the rows of A, or the columns of B, lie side by side, and not those along the sum.
+    /// Neighbours along the rows of A, or the columns of B, lie side by side, and not those along the sum. Only elements of 16 bits may.
     pub transposed: bool,
 }
 
@@ -109,8 +119,8 @@ impl Descriptor {
         }
     }
 
-    /// The address of the piece that holds an element. `outer` is its row of A, or column of B, `k` its place along the sum; the
-    /// pieces lie along `outer` if the factor is transposed (PTX ISA 9.7.15.5.1.2, "Shared Memory Matrix Layout").
+    /// The address of the piece that holds an element. `outer` is its row of A, or column of B, `k` its place along the sum, in units of
+    /// 16 bits; the pieces lie along `outer` if the factor is transposed (PTX ISA 9.7.15.5.1.2, "Shared Memory Matrix Layout").
     pub fn piece(&self, outer: usize, k: usize, transposed: bool) -> u64 {
         let row = self.swizzle.row();
         let pieces = row / u64::from(PIECE);
@@ -153,6 +163,24 @@ mod tests {
     }
 
     #[test]
+    fn products_have_the_types_and_columns_of_the_isa() {
+        use Scalar::{Bf16, E4m3, E5m2, F16, F32, S8, S32, Tf32, U8};
+        for (inputs, sum, narrow, wide) in [
+            ([F16; 2], F16, true, true),
+            ([Bf16; 2], F16, false, false),
+            ([Tf32; 2], F32, true, true),
+            ([E4m3, E5m2], F16, true, true),
+            ([S8, U8], S32, true, false),
+            ([S8, S8], F32, false, false),
+            ([F16, Bf16], F32, false, false),
+        ] {
+            assert_eq!([24, 40].map(|n| is_there(n, inputs, sum)), [narrow, wide], "{inputs:?}");
+            assert!(!is_there(264, inputs, sum) && !is_there(12, inputs, sum));
+        }
+        assert_eq!([Tf32, F16, S8].map(depth), [8, 16, 32]);
+    }
+
+    #[test]
     fn rows_exchange_their_pieces() {
         // Of a pattern of 128 bytes, row 3 has its piece 1 where piece 2 would be.
         assert_eq!(Swizzle::Rows128.place(3 * 128 + 16), 3 * 128 + 32);
@@ -179,8 +207,8 @@ mod tests {
                     Descriptor { start: 1024, leading, stride, base_offset: 0, swizzle };
                 let mut seen = std::collections::HashSet::new();
                 for outer in 0..64 {
-                    for k in 0..DEPTH {
-                        let within = if transposed { outer } else { k } % PIECE_ELEMENTS;
+                    for k in 0..16 {
+                        let within = if transposed { outer } else { k } % 8;
                         let piece = descriptor.piece(outer, k, transposed);
                         assert!(seen.insert(piece + 2 * within as u64), "{swizzle:?} {outer} {k}");
                     }

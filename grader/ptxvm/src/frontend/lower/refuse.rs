@@ -31,7 +31,7 @@ const RESTRICTED: &str =
 
 const LAUNCHES: &str = "dynamic parallelism is not supported; launch from the host";
 
-const WARPGROUPS: &str = "of `wgmma` only `mma_async` of f16 and bf16 with 16 columns of A is supported, with sums of f32, or for f16 of f16";
+const WARPGROUPS: &str = "of `wgmma` only `mma_async` of all elements of f16, bf16, tf32, e4m3, e5m2, s8 and u8 is supported, with 32 bytes to a row of A";
 
 const STACK: &str = "a thread's stack does not grow; declare an array of a fixed size";
 

@@ -9,7 +9,7 @@ use crate::isa::ir::Op;
 use crate::isa::matrix::{Fragment, Layout, Matrix, Product, Role, Scalar, Shape};
 use crate::isa::names::Guard;
 use crate::isa::types::Type;
-use crate::isa::warpgroup::{DEPTH, Factor, GroupProduct, ROWS, is_there};
+use crate::isa::warpgroup::{Factor, GroupProduct, ROWS, depth, is_there};
 
 impl<'a> Body<'_, '_, '_, 'a> {
     /// Lowers `wgmma.mma_async`.
@@ -24,21 +24,32 @@ impl<'a> Body<'_, '_, '_, 'a> {
         while let Some(scalar) = modifiers.take_last(Scalar::parse) {
             types.insert(0, scalar);
         }
-        let &[sum, input, other] = types.as_slice() else {
+        let &[sum, of_a, of_b] = types.as_slice() else {
             return Err(self.unsupported(refuse::reason("wgmma")));
         };
-        if !whole.is(4 * ROWS, whole.n, DEPTH) || input != other || !is_there(whole.n, input, sum) {
+        let is_here = is_there(whole.n, [of_a, of_b], sum);
+        if !is_here || !whole.is(4 * ROWS, whole.n, depth(of_a)) {
             return Err(self.unsupported(refuse::reason("wgmma")));
         }
-        let [d, a, b, adds, scale_a, scale_b, transposed @ ..] = operands else {
+        let saturate = sum == Scalar::S32 && modifiers.take("satfinite");
+        let [d, a, b, adds, rest @ ..] = operands else {
             return Err(self.malformed("wrong number of operands"));
         };
-        // A in registers is never transposed.
+        // Integers have no scales, only elements of 16 bits may be transposed, and A in registers is never transposed.
         let in_registers = matches!(a, Operand::Vector(_));
-        let transposed = match (in_registers, transposed) {
-            (true, [b]) => [false, self.flag(b)?],
-            (false, [a, b]) => [self.flag(a)?, self.flag(b)?],
+        let (of_halves, of_integers) = (of_a.bytes() == 2, sum == Scalar::S32);
+        let (scales, transposed) = match (rest, in_registers) {
+            ([], _) if of_integers => (None, [false; 2]),
+            ([a, b], _) if !of_integers && !of_halves => (Some([a, b]), [false; 2]),
+            ([a, b, second], true) if of_halves => (Some([a, b]), [false, self.flag(second)?]),
+            ([a, b, first, second], false) if of_halves => {
+                (Some([a, b]), [self.flag(first)?, self.flag(second)?])
+            }
             _ => return Err(self.malformed("wrong number of operands")),
+        };
+        let negated = match scales {
+            Some([a, b]) => [self.scale(a)?, self.scale(b)?],
+            None => [false; 2],
         };
         let shape = Shape { m: ROWS, ..whole };
         let empty = |role, scalar| {
@@ -48,16 +59,15 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let product = Product {
             shape,
             a: if in_registers {
-                self.fragment(Role::A, Layout::Mma, input, shape, a, false)?
+                self.fragment(Role::A, Layout::Mma, of_a, shape, a, false)?
             } else {
-                empty(Role::A, input)
+                empty(Role::A, of_a)
             },
-            b: empty(Role::B, input),
+            b: empty(Role::B, of_b),
             c: self.fragment(Role::Sum, Layout::Mma, sum, shape, d, false)?,
             d: self.fragment(Role::Sum, Layout::Mma, sum, shape, d, true)?,
-            saturate: false,
+            saturate,
         };
-        let negated = [self.scale(scale_a)?, self.scale(scale_b)?];
         let a = if in_registers { None } else { Some(self.factor(a, transposed[0])?) };
         let b = self.factor(b, transposed[1])?;
         let adds = self.adds(adds)?;

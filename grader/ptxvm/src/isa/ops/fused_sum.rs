@@ -44,6 +44,8 @@ impl Parts {
             Scalar::Bf16 => (8, 7, bits),
             // The lowest 13 bits do not count.
             Scalar::Tf32 => (8, 10, bits >> 13),
+            Scalar::E4m3 => (4, 3, bits),
+            Scalar::E5m2 => (5, 2, bits),
             _ => (8, 23, bits),
         };
         let fraction = (bits & ((1 << mantissa) - 1)) as i32;
@@ -53,7 +55,9 @@ impl Parts {
         let exponent = if significand == 0 { ZERO } else { field.max(1) - all / 2 };
         let negative = bits >> (exponent_bits + mantissa) & 1 == 1;
         let significand = if negative { -significand } else { significand };
-        Self { significand, exponent, bits: mantissa, is_finite: field != all }
+        // The largest exponent of e4m3 has numbers too, and no infinity.
+        let is_finite = field != all || scalar == Scalar::E4m3 && fraction != (1 << mantissa) - 1;
+        Self { significand, exponent, bits: mantissa, is_finite }
     }
 }
 
@@ -78,9 +82,9 @@ impl Term {
         }
     }
 
-    /// Its bits down to `KEPT` places below those of an exponent that is as large or larger.
-    fn cut(self, top: i32) -> i64 {
-        let left = KEPT - self.bits + self.exponent - top;
+    /// Its bits down to `kept` places below those of an exponent that is as large or larger.
+    fn cut(self, top: i32, kept: i32) -> i64 {
+        let left = kept - self.bits + self.exponent - top;
         let magnitude = self.significand.unsigned_abs();
         let magnitude = if left >= 0 {
             magnitude << left
@@ -98,13 +102,19 @@ fn power_of_two(exponent: i32) -> f64 {
 
 /// The sum of terms, as the bits of an `f16` or `f32`.
 pub(super) fn fused(terms: &[Term], to: Scalar) -> u64 {
+    fused_of(terms, KEPT, to)
+}
+
+/// The same, with terms that keep so many bits below that of the largest term's exponent.
+pub(super) fn fused_of(terms: &[Term], kept: i32, to: Scalar) -> u64 {
     // The order does not matter to what is infinite or no number, and nothing else is too large for an f64.
     let special: f64 = terms.iter().map(|term| term.value).sum();
     if !special.is_finite() {
         return rounded(special, to);
     }
     let top = terms.iter().map(|term| term.exponent).max().unwrap_or(ZERO);
-    rounded(scaled(terms.iter().map(|term| term.cut(top)).sum(), top), to)
+    let sum: i64 = terms.iter().map(|term| term.cut(top, kept)).sum();
+    rounded(sum as f64 * power_of_two(top - kept), to)
 }
 
 /// A sum of terms that are cut below an exponent.

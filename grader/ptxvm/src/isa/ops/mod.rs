@@ -14,7 +14,7 @@ pub mod half;
 pub mod int;
 pub mod narrow;
 pub mod product;
-mod product8;
+pub mod product8;
 pub mod round;
 pub mod sfu;
 mod sfu_tables;

@@ -1,11 +1,11 @@
-//! Products of 8-bit floats as machine code for `sm_90` computes them.
+//! Products of 8-bit floats as machine code for `sm_90` computes them: those of a warp, and those of a warp group.
 //!
 //! Its tensor cores know `e4m3` and `e5m2` only in products of warp groups, so `ptxas` makes `f16` of both halves of each register:
 //! two products of 16 elements each, the second of which adds to the first, and an `f32` addition of C at the end
 //! (`cuobjdump -sass` of CUDA 13.0 shows it). Other architectures add otherwise.
 
 use super::float::NAN_F32;
-use super::fused_sum::{BitMatrix, Term, fused};
+use super::fused_sum::{BitMatrix, NAN, Term, fused, fused_of};
 use super::narrow::{f16_from_e4m3, f16_from_e5m2};
 
 use crate::isa::matrix::{Product, Scalar};
@@ -27,6 +27,27 @@ pub fn product(op: &Product, a: &BitMatrix, b: &BitMatrix, c: &BitMatrix) -> Bit
         let [start, sum] = [start, sum].map(|bits| f32::from_bits(bits as u32));
         let sum = start + sum;
         u64::from(if sum.is_nan() { NAN_F32 } else { sum.to_bits() })
+    };
+    c.iter().enumerate().map(element).collect()
+}
+
+/// Bits that a term of a warp group's product keeps below that of the largest term's exponent, and bits of the significand of its `f32`
+/// sum behind the point.
+const KEPT: i32 = 13;
+
+/// D = A B + C of a warp group: all at once, in fewer bits than halves have (Xie and others, "MMA-Sim", 2025).
+pub fn of_group(op: &Product, a: &BitMatrix, b: &BitMatrix, c: &BitMatrix) -> BitMatrix {
+    let (n, depth, to) = (op.shape.n, op.shape.k, op.d.scalar);
+    let terms = |matrix: &BitMatrix, scalar| -> Vec<Term> {
+        matrix.iter().map(|&bits| Term::new(bits, scalar)).collect()
+    };
+    let (a, b) = (terms(a, op.a.scalar), terms(b, op.b.scalar));
+    let element = |(index, &start): (usize, &u64)| {
+        let (row, col) = (index / n, index % n);
+        let products = (0..depth).map(|k| a[row * depth + k].times(b[k * n + col]));
+        let terms: Vec<Term> = std::iter::once(Term::new(start, to)).chain(products).collect();
+        let sum = fused_of(&terms, KEPT, to);
+        if to == Scalar::F32 && sum != NAN.into() { sum & !((1 << (23 - KEPT)) - 1) } else { sum }
     };
     c.iter().enumerate().map(element).collect()
 }
@@ -74,6 +95,33 @@ mod tests {
         let both = [Scalar::E5m2; 2];
         assert_eq!(sum([infinity, 0, 0, 0, 0, 0, 0, 0], one, 1.0, both), f32::INFINITY);
         assert_eq!(sum([nan, 0, 0, 0, 0, 0, 0, 0], one, 1.0, both).to_bits(), NAN_F32);
+    }
+
+    #[test]
+    fn sums_of_a_group_have_thirteen_bits_behind_the_point() {
+        let shape = Shape { m: 1, n: 1, k: 2 };
+        let fragment = |role, scalar| {
+            let (rows, cols) = Fragment::size(role, shape);
+            Fragment { role, layout: Layout::Mma, scalar, rows, cols, slots: Vec::new() }
+        };
+        let op = Product {
+            shape,
+            d: fragment(Role::Sum, Scalar::F32),
+            a: fragment(Role::A, Scalar::E5m2),
+            b: fragment(Role::B, Scalar::E5m2),
+            c: fragment(Role::Sum, Scalar::F32),
+            saturate: false,
+        };
+        // e5m2: 0x3C is 1, 0x08 is 2^-13, 0x04 is 2^-14.
+        let sum = |a: [u64; 2], c: f32| {
+            let bits = of_group(&op, &a.to_vec(), &vec![0x3C; 2], &vec![c.to_bits().into()])[0];
+            f32::from_bits(bits as u32)
+        };
+        assert_eq!(sum([0x08, 0], 1.0), 1.0 + (-13f32).exp2());
+        assert_eq!(sum([0x04, 0x04], 1.0), 1.0);
+        // One place more before the point costs one behind it.
+        assert_eq!(sum([0x3C, 0x08], 1.0), 2.0);
+        assert_eq!(sum([0x7F, 0], 1.0).to_bits(), NAN);
     }
 
     #[test]

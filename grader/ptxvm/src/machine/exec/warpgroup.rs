@@ -3,11 +3,11 @@
 
 use super::memory::{AccessInfo, LaneFaults};
 use crate::finding::{AccessKind, UnevenOperands};
-use crate::isa::matrix::Scalar;
+use crate::isa::matrix::{Product, Scalar};
 use crate::isa::names::Pc;
 use crate::isa::ops::fused_sum::BitMatrix;
-use crate::isa::ops::product::product;
-use crate::isa::warpgroup::{DEPTH, Descriptor, Factor, GroupProduct, PIECE, PIECE_ELEMENTS, ROWS};
+use crate::isa::ops::{product::product, product8};
+use crate::isa::warpgroup::{Descriptor, Factor, GroupProduct, PIECE, ROWS, depth, piece_elements};
 use crate::isa::window::Window;
 use crate::lanes::lanes;
 use crate::machine::exec::Machine;
@@ -15,8 +15,10 @@ use crate::machine::exec::matrix::{gather, scatter};
 use crate::machine::monitor::Monitor;
 use crate::memory::lane_memory::LaneMemory;
 
-/// The sign of a half.
-const SIGN: u64 = 1 << 15;
+/// The sign of a float that fills its element.
+fn sign(scalar: Scalar) -> u64 {
+    1 << (8 * scalar.bytes() - 1)
+}
 
 /// Pieces of shared memory that products of a warp read, a lane each.
 #[derive(Clone, Copy, Debug)]
@@ -64,16 +66,19 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let first_row = self.warp.index as usize % 4 * ROWS;
         let mut a = match op.a {
             // Row by row.
-            Some(factor) => self.factor(pc, factor, first_row, ROWS),
+            Some(factor) => self.factor(pc, factor, op.product.a.scalar, first_row, ROWS),
             None => gather(&self.warp.registers, &op.product.a),
         };
-        let columns = self.factor(pc, op.b, 0, n);
+        let columns = self.factor(pc, op.b, op.product.b.scalar, 0, n);
+        let depth = op.product.shape.k;
         let mut b: BitMatrix =
-            (0..DEPTH * n).map(|index| columns[index % n * DEPTH + index / n]).collect();
-        for (matrix, negated) in [&mut a, &mut b].into_iter().zip(op.negated) {
+            (0..depth * n).map(|index| columns[index % n * depth + index / n]).collect();
+        let Product { a: of_a, b: of_b, .. } = &op.product;
+        for ((matrix, of), negated) in [(&mut a, of_a), (&mut b, of_b)].into_iter().zip(op.negated)
+        {
             if negated {
                 for element in matrix.iter_mut() {
-                    *element ^= SIGN;
+                    *element ^= sign(of.scalar);
                 }
             }
         }
@@ -83,10 +88,14 @@ impl<M: Monitor> Machine<'_, '_, M> {
         } else {
             gather(&self.warp.registers, &op.product.c)
         };
-        let mut d = product(&op.product, &a, &b, &c, self.env.simd.add_products);
+        let mut d = if matches!(of_a.scalar, Scalar::E4m3 | Scalar::E5m2) {
+            product8::of_group(&op.product, &a, &b, &c)
+        } else {
+            product(&op.product, &a, &b, &c, self.env.simd.add_products)
+        };
         if op.product.d.scalar == Scalar::F16 {
             // A sum that rounds to zero has no sign, other than that of `mma` (measured on an H200).
-            for element in d.iter_mut().filter(|element| **element == SIGN) {
+            for element in d.iter_mut().filter(|element| **element == sign(Scalar::F16)) {
                 *element = 0;
             }
         }
@@ -94,25 +103,30 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 
     /// Reads `count` rows of A, or columns of B, from `first` on, one behind the other.
-    fn factor(&mut self, pc: Pc, factor: Factor, first: usize, count: usize) -> BitMatrix {
+    fn factor(
+        &mut self,
+        pc: Pc,
+        factor: Factor,
+        scalar: Scalar,
+        first: usize,
+        count: usize,
+    ) -> BitMatrix {
         let descriptor = Descriptor::new(self.warp.registers.q(factor.descriptor)[0]);
-        let mut elements = vec![0; count * DEPTH];
+        let (depth, each, bytes) = (depth(scalar), piece_elements(scalar), scalar.bytes());
+        let mut elements = vec![0; count * depth];
         // The first element of each piece.
         let firsts: Vec<(usize, usize)> = if factor.transposed {
-            (0..DEPTH)
-                .flat_map(|k| (0..count).step_by(PIECE_ELEMENTS).map(move |outer| (outer, k)))
-                .collect()
+            (0..depth).flat_map(|k| (0..count).step_by(each).map(move |outer| (outer, k))).collect()
         } else {
-            (0..count)
-                .flat_map(|outer| (0..DEPTH).step_by(PIECE_ELEMENTS).map(move |k| (outer, k)))
-                .collect()
+            (0..count).flat_map(|outer| (0..depth).step_by(each).map(move |k| (outer, k))).collect()
         };
         for group in firsts.chunks(32) {
             let mask = u32::MAX >> (32 - group.len());
             let mut addresses = [0; 32];
             let mut faults = LaneFaults::default();
             for (lane, &(outer, k)) in group.iter().enumerate() {
-                let address = descriptor.piece(first + outer, k, factor.transposed);
+                let halves = k * bytes as usize / 2;
+                let address = descriptor.piece(first + outer, halves, factor.transposed);
                 addresses[lane] = address;
                 let place = match self.state.shared.check(lane, address, PIECE, false) {
                     Ok(place) => place,
@@ -121,12 +135,13 @@ impl<M: Monitor> Machine<'_, '_, M> {
                         continue;
                     }
                 };
-                for element in 0..PIECE_ELEMENTS {
-                    let (value, defined) = self.state.shared.get(lane, place + 2 * element, 2);
+                for element in 0..each {
+                    let at = place + element * bytes as usize;
+                    let (value, defined) = self.state.shared.get(lane, at, bytes);
                     faults.undefined |= u32::from(!defined) << lane;
                     let (outer, k) =
                         if factor.transposed { (outer + element, k) } else { (outer, k + element) };
-                    elements[outer * DEPTH + k] = value;
+                    elements[outer * depth + k] = value;
                 }
             }
             let info = AccessInfo::plain(pc, AccessKind::Read, PIECE);
