@@ -140,7 +140,7 @@ impl<'s> OtherCases<'s> {
                 kernels.push(launch.kernel.clone());
             }
         }
-        let plan = Plan { number: 0, free, kernels, flavour };
+        let plan = Plan { number: 0, free, kernels, flavour, before: None };
         draw::build_exactly(self.spec, &plan, self.seed.wrapping_add(nth))
     }
 

@@ -28,7 +28,9 @@ pub fn smallest(verdict: &TestVerdict) -> Option<String> {
         Flavour::NotANumber => "its data: NaN in some elements, zeros in others",
         Flavour::Infinite => "its data: infinities among other values",
         Flavour::Stated => "its data: NaN or infinity in some elements",
-        Flavour::AfterOthers => "its data: small integers; the kernels ran on others before",
+        Flavour::AfterOthers => {
+            "its data: small integers; the kernels or functions ran on others before, of other sizes"
+        }
     };
     Some(format!("smallest case that fails: {}; {data}", sizes(verdict, ", ")))
 }

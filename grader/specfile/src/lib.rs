@@ -219,6 +219,9 @@ pub struct RawDraw {
     /// Data of the cases that launch a kernel.
     #[serde(default)]
     pub data_with: BTreeMap<Spanned<String>, Spanned<Table>>,
+    /// Whether the result of a sum with an infinite term must be what adding the terms up gives.
+    #[serde(default)]
+    pub infinite_terms: bool,
 }
 
 /// A table `[[test]]`: sizes, kernels and data.
@@ -230,6 +233,8 @@ pub struct RawTest {
     /// The kernels to launch. If absent, all.
     pub kernels: Option<Spanned<Vec<Spanned<String>>>>,
     pub dims: Spanned<BTreeMap<Spanned<String>, Spanned<i64>>>,
+    /// The sizes at which the launches run before, on other data. If absent, they do not.
+    pub before: Option<Spanned<BTreeMap<Spanned<String>, Spanned<i64>>>>,
     pub data: Option<Spanned<Value>>,
     #[serde(default)]
     pub expect: BTreeMap<Spanned<String>, Spanned<Value>>,

@@ -7,13 +7,13 @@ mod permitted;
 mod sizes;
 mod values;
 
-use crate::case::{Case, CaseArg, Role};
+use crate::case::Case;
 use crate::oracle;
 use crate::rng::Stream;
 use crate::spec::{DRAWN, Data, DataKind, Draw, DrawnSizes, Spec, Test, kernel_sets};
 use diagnostic::Failure;
 use indexmath::Dims;
-use permitted::Permitted;
+use permitted::{Allowed, Permitted, chooses};
 use std::collections::{BTreeMap, BTreeSet};
 pub use values::Flavour;
 
@@ -35,8 +35,8 @@ const CORNERS: usize = 8;
 /// As many of these come with infinities as well.
 const INFINITE_CORNERS: usize = 4;
 
-/// Small cases whose kernels run twice.
-const AFTER_OTHERS: usize = 2;
+/// Cases in which two sizes are equal and others are as small as they can be.
+const EQUAL: usize = 12;
 
 /// What a small case may cost, in multiplications and additions. It keeps a whole run within a tenth of a second.
 const SMALL_STEPS: u64 = 30_000;
@@ -52,6 +52,8 @@ pub struct Plan {
     pub kernels: Vec<String>,
     /// The data of the inputs that `[draw]` leaves open.
     pub flavour: Flavour,
+    /// With [`Flavour::AfterOthers`], the free sizes at which the kernels run before.
+    pub before: Option<Dims>,
 }
 
 /// The sizes that `spec` draws; `None` if it says that the shapes are fixed, or nothing.
@@ -76,34 +78,57 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
         // The longest chain has all kernels in most specs; every third case is one of the smaller sets.
         how.push((if i % 3 == 2 { i / 3 % sets.len() } else { 0 }, Flavour::Integers));
     }
+    let allowed: Vec<Vec<Allowed>> = sets.iter().map(|set| allowed(spec, drawn, set)).collect();
+    let is_possible = |set: usize, flavour: Flavour| allowed[set].iter().any(|a| flavour.fits(a));
     for round in 0..sets.len().clamp(ROUNDS, MOST_ROUNDS) {
-        how.extend(flavours.iter().map(|flavour| (round % sets.len(), *flavour)));
+        let set = round % sets.len();
+        // Ordinary data come in their place often enough.
+        let possible = flavours.iter().filter(|flavour| round == 0 || is_possible(set, **flavour));
+        how.extend(possible.map(|flavour| (set, *flavour)));
     }
     for i in 0..how.len() {
         all.push(drawer.small(i));
     }
-    if spec.launches.iter().all(|launch| launch.host.is_none()) {
-        for set in 0..AFTER_OTHERS {
-            all.push(drawer.small(how.len()));
-            how.push((set % sets.len(), Flavour::AfterOthers));
+    let mut before: BTreeMap<usize, Dims> = BTreeMap::new();
+    for set in covering(&sets) {
+        // What is kept may be too small for the launch after it, or of the wrong size for it.
+        let Some((smaller, larger)) = drawer.smaller_and_larger() else { continue };
+        for (first, second) in [(&smaller, &larger), (&larger, &smaller)] {
+            before.insert(all.len(), first.clone());
+            all.push(Some(second.clone()));
+            how.push((set, Flavour::AfterOthers));
         }
     }
+    all.extend(drawer.equal_beside_least(EQUAL).into_iter().map(Some));
+    how.resize(all.len(), (0, Flavour::Integers));
     let at_blocks = drawer.at_blocks(AT_BLOCKS);
     // What a tile keeps of the one before shows where it is infinite, or not a number.
+    let may_be_infinite = is_possible(0, Flavour::Infinite);
     for flavour in [Flavour::Integers, Flavour::Infinite] {
-        all.extend(at_blocks.iter().cloned().map(Some));
-        how.resize(all.len(), (0, flavour));
+        if flavour == Flavour::Integers || may_be_infinite {
+            all.extend(at_blocks.iter().cloned().map(Some));
+            how.resize(all.len(), (0, flavour));
+        }
     }
     // In a long sum of integers around 0 a small mistake is within the bound.
     all.extend(at_blocks.into_iter().filter(sizes::is_far).map(Some));
     how.resize(all.len(), (0, Flavour::LargestLast));
-    let (between, together) = (drawer.between(), drawer.together());
+    let (between, (together, half_large)) = (drawer.between(), drawer.together());
     let (beside, shared) = (drawer.beside_partners(), drawer.shared());
+    let none = Vec::new();
+    let long_together = drawer.long_together();
+    let derived = drawer.derived_between();
     // The largest set may lack a kernel, which needs large sizes as well.
     for &set in &covering(&sets) {
         for (sizes, flavour) in [
             (&between, Flavour::Integers),
             (&together, Flavour::Integers),
+            (&half_large, Flavour::Integers),
+            // Ties are seldom in the few small windows of other cases.
+            (if chooses(spec) { &together } else { &none }, Flavour::Ties),
+            (if may_be_infinite { &together } else { &none }, Flavour::Infinite),
+            (&long_together, Flavour::Integers),
+            (&derived, Flavour::Integers),
             (&beside, Flavour::LargestLast),
             (&shared, Flavour::Integers),
             // Parts that are large or have many bits, so that one that is rounded shows.
@@ -116,7 +141,11 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
     }
     let long = drawer.long();
     let least = all.iter().flatten().min_by_key(|free| free.values().sum::<i64>());
-    let large = least.map_or_else(Vec::new, |least| drawer.large(least, &long));
+    let mut large = least.map_or_else(Vec::new, |least| drawer.large(least, &long));
+    if let Some(least) = least {
+        let cases: Vec<Dims> = long.iter().chain(&large).cloned().collect();
+        large.extend(drawer.many_planes(least, &cases));
+    }
     for set in 0..sets.len() {
         // Again with other kernels, or with fewer where `[draw]` leaves open more of their data.
         let open = |set: usize| drawn.given(&spec.tensors, &sets[set]).map(|given| given.len());
@@ -133,13 +162,32 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
     all.extend(corners.iter().cloned().map(Some));
     how.resize(all.len(), (0, Flavour::Integers));
     // Around a multiple of a block the other sizes are small, and what a tile keeps is seldom infinite in so few elements.
-    all.extend(corners.into_iter().take(INFINITE_CORNERS).map(Some));
-    how.resize(all.len(), (0, Flavour::Infinite));
+    if may_be_infinite {
+        all.extend(corners.into_iter().take(INFINITE_CORNERS).map(Some));
+        how.resize(all.len(), (0, Flavour::Infinite));
+    }
     let of = |(number, free): (usize, Option<Dims>)| {
         let (set, flavour) = how[number];
-        Some(Plan { number, free: free?, kernels: sets[set].clone(), flavour })
+        let before = before.get(&number).cloned();
+        Some(Plan { number, free: free?, kernels: sets[set].clone(), flavour, before })
     };
     all.into_iter().enumerate().filter_map(of).collect()
+}
+
+/// What the inputs may hold whose data `[draw]` leaves open, in a test that launches these kernels.
+fn allowed(spec: &Spec, drawn: &DrawnSizes, kernels: &[String]) -> Vec<Allowed> {
+    let given = drawn.given(&spec.tensors, kernels);
+    let open = |name: &str| given.as_ref().is_some_and(|given| !given.contains(name));
+    let launches = |test: &&Test| {
+        let mut launched = test.calls.iter().map(|call| &spec.launches[call.launch].kernel);
+        launched.len() == kernels.len() && launched.all(|kernel| kernels.contains(kernel))
+    };
+    let of = |test: &Test| {
+        let permitted = Permitted::of(spec, test);
+        let inputs = test.inputs.iter().filter(|t| open(&t.name) && t.dtype.is_float());
+        inputs.map(|input| permitted.for_input(spec, &input.name)).collect()
+    };
+    spec.tests.iter().find(launches).map_or_else(Vec::new, of)
 }
 
 /// Some of the sets of kernels, the first among them, that together have all kernels.
@@ -170,20 +218,29 @@ pub fn build_exactly(spec: &Spec, plan: &Plan, seed: u64) -> Option<Case> {
 
 /// Why the case of a plan cannot be built even with ordinary data; `None` if it can.
 pub fn fault(spec: &Spec, plan: &Plan, seed: u64) -> Option<Failure> {
-    let mut test = test(spec, drawn(spec)?, plan)?;
-    test.is_drawn = true;
+    let test = test(spec, drawn(spec)?, plan)?;
     oracle::build_case(spec, &test, seed).err()
 }
 
 fn test(spec: &Spec, drawn: &DrawnSizes, plan: &Plan) -> Option<Test> {
-    if !drawn.allows(spec, &plan.free) {
-        return None;
+    let at = |free: &Dims, name: String| {
+        let (names, of) = ((spec.text.as_str(), &spec.sizes), (&spec.tensors, &spec.launches[..]));
+        let mut test = drawn.test(names, of, &name, &plan.kernels, free).ok()?;
+        test.is_drawn = true;
+        drawn.allows(spec, free).then_some(test)
+    };
+    let name = format!("{DRAWN}_{}", plan.number);
+    let mut test = at(&plan.free, name.clone())?;
+    if plan.flavour == Flavour::AfterOthers
+        && let Some(before) = &plan.before
+    {
+        // The name decides about random data.
+        test.before = Some(Box::new(at(before, name + "_before")?));
     }
-    let (names, of) = ((spec.text.as_str(), &spec.sizes), (&spec.tensors, &spec.launches[..]));
-    drawn.test(names, of, &format!("{DRAWN}_{}", plan.number), &plan.kernels, &plan.free).ok()
+    Some(test)
 }
 
-/// The case with data of `flavour`, and with all that runs before it.
+/// The case with data of `flavour`.
 fn with_flavour(
     spec: &Spec,
     drawn: &DrawnSizes,
@@ -191,30 +248,6 @@ fn with_flavour(
     flavour: Flavour,
     seed: u64,
 ) -> Option<Case> {
-    let before = match flavour {
-        Flavour::AfterOthers => {
-            let mut test = test.clone();
-            // The name decides about random data.
-            test.name.push_str("_before");
-            Some(with_data(spec, drawn, (test, plan), flavour, seed)?)
-        }
-        _ => None,
-    };
-    let mut case = with_data(spec, drawn, (test, plan), flavour, seed)?;
-    if let Some(before) = before {
-        run_before(before, &mut case);
-    }
-    Some(case)
-}
-
-fn with_data(
-    spec: &Spec,
-    drawn: &DrawnSizes,
-    (mut test, plan): (Test, &Plan),
-    flavour: Flavour,
-    seed: u64,
-) -> Option<Case> {
-    test.is_drawn = true;
     let mut case = if matches!(flavour, Flavour::Integers | Flavour::AfterOthers) {
         oracle::build_case(spec, &test, seed).ok()?
     } else {
@@ -243,12 +276,13 @@ fn with_values(
     let permitted = Permitted::of(spec, test);
     let mut data: BTreeMap<String, Data> = BTreeMap::new();
     let mut positive = 0;
-    let inputs = test.inputs.iter().filter(|t| open(&t.name) && t.dtype.is_float());
-    for (i, tensor) in inputs.enumerate() {
+    let inputs = || test.inputs.iter().filter(|t| open(&t.name) && t.dtype.is_float());
+    let last = inputs().count().saturating_sub(1);
+    for (i, tensor) in inputs().enumerate() {
         let stream =
             |part: &str| Stream::new(seed, &test.name, &format!("{} {i}{part}", tensor.name));
         let allowed = permitted.for_input(spec, &tensor.name);
-        let mut made = values::make(flavour, tensor, stream(""), &allowed);
+        let mut made = values::make((flavour, i == last), tensor, stream(""), &allowed);
         // Not of all at first: a formula may square one and take the root of another, and the sign of the first counts.
         if allowed.under_root && stream(" sign").below(4) < quarters {
             positive += 1;
@@ -264,30 +298,6 @@ fn with_values(
     let mut test = test.clone();
     test.data.extend(data);
     oracle::build_case(spec, &test, seed).ok()
-}
-
-/// Lets the kernels of `case` run on the tensors of `before` first, whose results do not count.
-fn run_before(before: Case, case: &mut Case) {
-    let first = case.tensors.len();
-    for mut tensor in before.tensors {
-        tensor.tensor.name.push_str(" of the launch before");
-        if let Role::Output(_) = tensor.role {
-            tensor.role = Role::Workspace;
-        }
-        case.tensors.push(tensor);
-    }
-    let mut launches = before.launches;
-    for launch in &mut launches {
-        for arg in &mut launch.args {
-            if let CaseArg::Tensor(at) = arg {
-                *at += first;
-            }
-        }
-        for constant in &mut launch.constants {
-            constant.tensor += first;
-        }
-    }
-    case.launches.splice(0..0, launches);
 }
 
 #[cfg(test)]

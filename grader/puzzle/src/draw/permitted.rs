@@ -1,6 +1,7 @@
 //! Which special values an input may take, decided from the formula: those for which every correct kernel gives the same
 //! result, whatever the order of its additions and the way in which it treats what lies outside a tensor.
 
+use super::drawn;
 use crate::spec::{Data, Spec, Test, grad_of};
 
 /// What the formula allows in the tests of a spec with these outputs.
@@ -53,6 +54,15 @@ pub(super) enum Infinite {
     Everywhere,
 }
 
+/// Whether a statement of the formula does nothing but choose elements.
+pub(super) fn chooses(spec: &Spec) -> bool {
+    let formula = &spec.tensors.formula;
+    let texts = spec.tensors.computed.iter().filter_map(|name| formula.text_of(name));
+    texts
+        .filter_map(|text| right_side(&text))
+        .any(|text| only_chooses(&text) || text.contains("max["))
+}
+
 impl Permitted {
     /// What is computed in `test`.
     pub fn of(spec: &Spec, test: &Test) -> Self {
@@ -89,11 +99,15 @@ impl Permitted {
         let linear =
             grad_of(input).is_some() || reached.iter().all(|(_, text)| is_polynomial(text));
         let nan = linear && !padded && !cut;
-        let infinite = if reached.iter().all(|(_, text)| only_chooses(text)) {
+        let infinite = if !reached.is_empty() && reached.iter().all(|(_, text)| only_chooses(text))
+        {
             Infinite::Everywhere
         } else if nan
             && self.products(spec, input) <= 1
             && reached.iter().all(|(_, text)| is_sum_of_products(text) && !self.uses_parts(text))
+            // A compensated sum (Kahan, 1965) subtracts an infinite sum from itself.
+            && (drawn(spec).is_some_and(|drawn| drawn.infinite_terms)
+                || !reached.iter().any(|(_, text)| is_sum_of_several(text)))
         {
             Infinite::Few
         } else {
@@ -105,7 +119,7 @@ impl Permitted {
             extreme: self.products(spec, input) <= 1,
             compared: reached.iter().any(|(_, text)| only_chooses(text) && reads(text, input)),
             alone: self.products(spec, input) == 0,
-            subnormal: !reached.iter().any(|(_, text)| text.contains("sum[")),
+            subnormal: !reached.iter().any(|(_, text)| is_sum_of_several(text)),
             stated: stated(spec, input),
             constants: small_constants(spec, &reached),
             under_root: reached.iter().any(|(_, text)| calls(text).any(|f| ROOTS.contains(&f))),
@@ -164,9 +178,12 @@ const POLYNOMIAL: [&str; 6] = ["sum", "grad", "index", "div", "mod", "ceil_div"]
 /// Functions and reductions that choose, or multiply.
 const CHOICES: [&str; 7] = ["max", "min", "argmax", "argmin", "select", "abs", "prod"];
 
-/// The text after the first `=`.
+/// The text after the first `=` or `+=`, in which what is added to an element is written as a sum.
 fn right_side(statement: &str) -> Option<String> {
-    Some(statement.split_once(" = ")?.1.to_owned())
+    let (at, sign) =
+        [" = ", " += "].iter().filter_map(|sign| Some((statement.find(sign)?, sign))).min()?;
+    let text = &statement[at + sign.len()..];
+    Some(if *sign == " += " { format!("sum[terms] {text}") } else { text.to_owned() })
 }
 
 /// The names of tensors that are read with padding: the `x` of `x?[...]`.
@@ -227,6 +244,11 @@ fn is_polynomial(text: &str) -> bool {
 fn is_sum_of_products(text: &str) -> bool {
     is_polynomial(text)
         && calls(&outside_brackets(text)).count() == outside_brackets(text).matches('(').count()
+}
+
+/// Whether it adds up terms whose number depends on sizes or data.
+fn is_sum_of_several(text: &str) -> bool {
+    text.contains("sum[")
 }
 
 /// Whether it has an element of this tensor.

@@ -5,6 +5,7 @@ use crate::rng::Stream;
 use crate::spec::{DRAWN, DrawnSizes, SizeRange, Spec, Test};
 use crate::tensor::Tensor;
 use indexmath::{Cost, Dims};
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
 
 /// How often sizes are drawn until some are possible.
@@ -34,6 +35,9 @@ const MOST_GATHERED: u64 = 1 << 23;
 /// A multiple of a block is far if it is above this, if the cost allows.
 const FAR: i64 = 1_024;
 
+/// Equal sizes beside least ones: past half a warp, and past a whole one now and then.
+const PAST_HALF_A_WARP: (i64, i64) = (17, 40);
+
 /// Powers of two next to which a small size is drawn; smaller ones come often enough by chance.
 const POWERS: [i64; 3] = [16, 32, 64];
 
@@ -62,6 +66,12 @@ const MOST_EXPENSIVE_LONGEST: usize = 60;
 /// Elements of all tensors of a long case.
 const LONG_ELEMENTS: usize = 1 << 18;
 
+/// The same of a case of which each size has one or two.
+const BRIEF_ELEMENTS: usize = 20_000;
+
+/// The same where a short cannot number the planes of a tensor.
+const MANY_ELEMENTS: usize = 400_000;
+
 /// Draws sizes for a spec.
 pub(super) struct Drawer<'a> {
     pub spec: &'a Spec,
@@ -73,7 +83,7 @@ pub(super) struct Drawer<'a> {
     pub stream: Stream,
 }
 
-impl Drawer<'_> {
+impl<'a> Drawer<'a> {
     /// Sizes of the `nth` small case: the smallest possible, then others; in every fourth two sizes are equal, in every fourth one is
     /// beside a power of two, all others are different where that is possible.
     pub fn small(&mut self, nth: usize) -> Option<Dims> {
@@ -111,20 +121,66 @@ impl Drawer<'_> {
     /// Gives two sizes one value, the `nth` pair of those that can have one: a kernel may take equal sizes for a sign of
     /// something else.
     fn equate(&self, free: &mut Dims, nth: usize) {
-        let ranges = &self.drawn.ranges;
-        let common = |a: &SizeRange, b: &SizeRange| (a.min.max(b.min), a.max.min(b.max));
-        let pairs =
-            ranges.iter().enumerate().flat_map(|(i, a)| ranges[..i].iter().map(move |b| (a, b)));
-        let pairs: Vec<_> = pairs.filter(|(a, b)| common(a, b).0 < common(a, b).1).collect();
-        if pairs.is_empty() {
-            return;
-        }
-        // Of many pairs, other ones with each seed.
-        let (a, b) = pairs[(self.first_pair + nth) % pairs.len()];
-        let (low, high) = common(a, b);
+        let Some([a, b]) = self.pair(nth) else { return };
+        let (low, high) = (a.min.max(b.min), a.max.min(b.max));
         let value = free[&a.name].clamp(low, high);
         free.insert(a.name.clone(), value);
         free.insert(b.name.clone(), value);
+    }
+
+    /// The `nth` pair of sizes that can be equal; of many, other ones with each seed.
+    fn pair(&self, nth: usize) -> Option<[&'a SizeRange; 2]> {
+        let pairs = self.pairs();
+        pairs.get((self.first_pair + nth) % pairs.len().max(1)).copied()
+    }
+
+    /// All pairs of sizes that can be equal.
+    fn pairs(&self) -> Vec<[&'a SizeRange; 2]> {
+        let drawn: &'a DrawnSizes = self.drawn;
+        let can_be_equal = |[a, b]: &[&SizeRange; 2]| a.min.max(b.min) < a.max.min(b.max);
+        let all = drawn.ranges.iter().enumerate();
+        let all = all.flat_map(|(i, a)| drawn.ranges[..i].iter().map(move |b| [a, b]));
+        all.filter(can_be_equal).collect()
+    }
+
+    /// Cases in which two sizes are equal, past half a warp if the cost allows, and half of the others are as small as they can be; then
+    /// the other half: a kernel may treat square images in its own way where the filter is a single weight. (Most mistakes that need
+    /// several conditions need two: Cohen, Dalal, Fredman and Patton, IEEE Transactions on Software Engineering 23, 1997.)
+    pub fn equal_beside_least(&mut self, most: usize) -> Vec<Dims> {
+        let drawn = self.drawn;
+        let mut pairs = self.pairs();
+        let count = most.min(4 * pairs.len());
+        let first = self.first_pair % pairs.len().max(1);
+        pairs.rotate_left(first);
+        // Those of one range first, such as the height and the width of an image, or the channels of two.
+        pairs.sort_by_key(|[a, b]| (a.min, a.max, a.longest) != (b.min, b.max, b.longest));
+        let mut found = Vec::new();
+        let mut half = 0;
+        for nth in 0..count {
+            half = if nth % 2 == 0 { self.stream.below(u32::MAX) } else { !half };
+            let [a, b] = pairs[nth / 2 % pairs.len()];
+            let most = |range: &SizeRange| {
+                if is_limited(range) { range.max } else { range.max.max(PAST_HALF_A_WARP.1) }
+            };
+            let (low, high) = (a.min.max(b.min), most(a).min(most(b)));
+            let free = (0..TRIES).find_map(|i| {
+                let mut free = self.random(None, |values| values.take(2).max());
+                for range in self.those(half) {
+                    free.insert(range.name.clone(), range.min);
+                }
+                // Smaller and smaller, until it is cheap enough.
+                let most = high - (high - low) * i as i64 / TRIES as i64;
+                let least = PAST_HALF_A_WARP.0.min(most).max(low);
+                let size = self.stream.between(least, most.max(least)) as i64;
+                free.insert(a.name.clone(), size);
+                free.insert(b.name.clone(), size);
+                let allowed = drawn.allows(self.spec, &free);
+                (allowed && self.is_possible(&free, SMALL_STEPS) && self.is_brief(&free))
+                    .then_some(free)
+            });
+            found.extend(free);
+        }
+        found
     }
 
     /// Gives a size a value at a power of two or next to it, the `nth` of all these: a mistake may need half a warp and one element.
@@ -140,6 +196,23 @@ impl Drawer<'_> {
             let (name, value) = all[(self.first_pair + nth) % all.len()].clone();
             free.insert(name, value);
         }
+    }
+
+    /// Two small cases of which the second has no smaller size than the first, and most are larger.
+    pub fn smaller_and_larger(&mut self) -> Option<(Dims, Dims)> {
+        let drawn = self.drawn;
+        (0..TRIES).find_map(|i| {
+            let larger = self.random(None, |values| values.take(1 + i / SMALLER).min());
+            let mut smaller = larger.clone();
+            for range in drawn.ranges.iter().filter(|range| larger[&range.name] > range.min) {
+                let most = larger[&range.name] - 1;
+                let size = self.stream.between(range.min, most) as i64;
+                smaller.insert(range.name.clone(), size);
+            }
+            let fits =
+                |free: &Dims| drawn.allows(self.spec, free) && self.is_possible(free, SMALL_STEPS);
+            (smaller != larger && fits(&smaller) && fits(&larger)).then_some((smaller, larger))
+        })
     }
 
     /// The sizes of the blocks of the launches, along each axis.
@@ -228,22 +301,32 @@ impl Drawer<'_> {
         found
     }
 
-    /// For each size a case in which it is larger than in all small ones, and the others are large among theirs: a mistake may need
-    /// two of them, such as a large window and a stride. (Most failures need the values of two parameters at most: Kuhn, Wallace and
-    /// Gallo, IEEE Transactions on Software Engineering 30, 2004.)
-    pub fn together(&mut self) -> Vec<Dims> {
+    /// For each size cases in which it is larger than in all small ones: first those in which the others are large among theirs, since a
+    /// mistake may need a large window and a large stride, then those in which one half of them is large and the other as small as it can be. (Most
+    /// failures need the values of two parameters at most: Kuhn, Wallace and Gallo, IEEE Transactions on Software Engineering 30, 2004.)
+    pub fn together(&mut self) -> (Vec<Dims>, Vec<Dims>) {
         let drawn = self.drawn;
-        let ranges = drawn.ranges.iter().filter(|range| range.max < range.longest);
-        ranges.filter_map(|range| self.with_large_others(range)).collect()
+        let (mut all_large, mut half_large) = (Vec::new(), Vec::new());
+        for range in drawn.ranges.iter().filter(|range| range.max < range.longest) {
+            all_large.extend(self.with_large_others(range, 0));
+            let half = self.stream.below(u32::MAX);
+            half_large.extend(self.with_large_others(range, half));
+            half_large.extend(self.with_large_others(range, !half));
+        }
+        (all_large, half_large)
     }
 
-    fn with_large_others(&mut self, range: &SizeRange) -> Option<Dims> {
+    /// A case in which this size is large, and of the others those as small as they can be whose bits in `least` are set.
+    fn with_large_others(&mut self, range: &SizeRange, least: u32) -> Option<Dims> {
         let most = range.longest.min(LARGER * range.max);
         for i in 0..TRIES {
             // Not quite as large, once that has failed often.
             let size = self.stream.between(range.max + (most - range.max + 1) / 2, most) as i64;
             let draws = (TRIES - i).div_ceil(TRIES / 3);
-            let free = self.random(Some((range, size)), |values| values.take(draws).max());
+            let mut free = self.random(Some((range, size)), |values| values.take(draws).max());
+            for other in self.those(least).filter(|other| *other != range) {
+                free.insert(other.name.clone(), other.min);
+            }
             let allowed = self.drawn.allows(self.spec, &free);
             if allowed
                 && self.is_possible(&free, 2 * SMALL_STEPS)
@@ -253,6 +336,13 @@ impl Drawer<'_> {
             }
         }
         None
+    }
+
+    /// The sizes whose bits are set.
+    fn those(&self, bits: u32) -> impl Iterator<Item = &'a SizeRange> + use<'a> {
+        let is_set = move |(i, _): &(usize, &SizeRange)| bits >> (i % 32) & 1 == 1;
+        let drawn: &'a DrawnSizes = self.drawn;
+        drawn.ranges.iter().enumerate().filter(is_set).map(|(_, range)| range)
     }
 
     /// For each size one of each of the ranges between its small ones and its long one, if the cost allows: one that divides
@@ -290,6 +380,94 @@ impl Drawer<'_> {
         all
     }
 
+    /// For each size two cases in which it is past a warp and divides badly, and others are longer still, as many as a brief case allows: a
+    /// quotient by it is wrong only in a long axis.
+    pub fn long_together(&mut self) -> Vec<Dims> {
+        let drawn = self.drawn;
+        let (least, most) = (BETWEEN[0].0, BETWEEN[1].1);
+        let mut all = Vec::new();
+        for range in drawn.ranges.iter().filter(|range| !is_limited(range)) {
+            let fits = |n: &i64| *n > range.max && divides_badly(*n);
+            let badly: Vec<i64> = (least..=most).filter(fits).collect();
+            let size = if badly.is_empty() { most } else { badly[self.below(badly.len())] };
+            let order = self.stream.permutation(drawn.ranges.len() as u32);
+            let backwards = order.iter().rev().copied().collect();
+            for order in [order, backwards] {
+                let mut free = self.random(None, |values| values.take(3).min());
+                free.insert(range.name.clone(), size);
+                // One after the other, in an order of the seed and in its reverse.
+                for other in order.into_iter().map(|at| &drawn.ranges[at as usize]) {
+                    let longer = size + 1 + self.below(size as usize) as i64;
+                    if other != range && !is_limited(other) {
+                        let mut with_longer = free.clone();
+                        with_longer.insert(other.name.clone(), longer);
+                        if drawn.allows(self.spec, &with_longer) && self.is_brief(&with_longer) {
+                            free = with_longer;
+                        }
+                    }
+                }
+                if drawn.allows(self.spec, &free) && self.is_brief(&free) {
+                    all.push(free);
+                }
+            }
+        }
+        all
+    }
+
+    /// For each derived size, such as the number of tiles along an axis, a case in which it divides badly and other sizes are large among
+    /// their small ones.
+    pub fn derived_between(&mut self) -> Vec<Dims> {
+        let drawn = self.drawn;
+        let (least, most) = BETWEEN[0];
+        let mut all = Vec::new();
+        let is_free = |name: &str| drawn.ranges.iter().any(|range| range.name == name);
+        let derived = self.spec.sizes.names().filter(|name| !is_free(name));
+        for name in derived.map(str::to_owned).collect::<Vec<_>>() {
+            let badly: Vec<i64> = (least..=most).filter(|&n| divides_badly(n)).collect();
+            let wanted = badly[self.below(badly.len())];
+            let mut found: Vec<Dims> = Vec::new();
+            for _ in 0..TRIES / 4 {
+                let others = self.random(None, |values| values.next());
+                let grown =
+                    drawn.ranges.iter().find_map(|range| self.grow(&others, range, &name, wanted));
+                let fits = |free: &Dims| {
+                    drawn.allows(self.spec, free)
+                        && self.fits(free, 3 * BRIEF_ELEMENTS, LONG_COST / 4)
+                };
+                found.extend(grown.filter(fits));
+                if found.len() == 2 * COMPARED {
+                    break;
+                }
+            }
+            all.extend(found.into_iter().max_by_key(|free| free.values().sum::<i64>()));
+        }
+        all
+    }
+
+    /// The sizes with another value of one of them, for which the derived size `name` is `wanted`.
+    fn grow(&self, free: &Dims, range: &SizeRange, name: &str, wanted: i64) -> Option<Dims> {
+        let with = |size: i64| {
+            let mut grown = free.clone();
+            grown.insert(range.name.clone(), size);
+            grown
+        };
+        let derived = |size: i64| {
+            let all = self.spec.sizes.derive(&self.spec.text, with(size)).ok()?;
+            all.get(name).copied()
+        };
+        // It grows with the size, or is not possible where that is too small.
+        let (mut low, mut high) = (range.min, range.longest.min(LONG[0]));
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            if derived(middle).is_none_or(|value| value < wanted) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        (derived(high) == Some(wanted)).then(|| with(high))
+    }
+
     /// For each size that is never very long a case with each of the sizes that it depends on as long as itself, in turn: a window
     /// of 20 rows may need 20 rows of the image, and not of the padding.
     pub fn beside_partners(&mut self) -> Vec<Dims> {
@@ -321,10 +499,24 @@ impl Drawer<'_> {
         let mut all = Vec::new();
         for range in drawn.ranges.iter().filter(|range| range.max < range.longest) {
             let lengths = self.lengths(range);
-            let base = (0..TRIES).find_map(|_| {
-                let free = self.random(None, |values| values.take(3).max());
-                drawn.allows(self.spec, &free).then_some(free)
-            });
+            // Of some with large sizes that with the fewest blocks, so that they can be many more, and then the most terms.
+            let mut bases = Vec::new();
+            for _ in 0..TRIES {
+                let mut free = self.random(None, |values| values.take(3).max());
+                free.insert(range.name.clone(), range.min);
+                if drawn.allows(self.spec, &free) {
+                    bases.push(free);
+                }
+                if bases.len() == 4 * COMPARED {
+                    break;
+                }
+            }
+            let price = |free: &Dims| {
+                let test = self.test(free);
+                test.map(|test| (blocks(&test), Reverse(computations(&test))))
+            };
+            bases.retain(|free| price(free).is_some());
+            let base = bases.into_iter().min_by_key(price);
             let Some(base) = base else { continue };
             if !self.changes(&base, &range.name, |was, is| was.0 == is.0 && was.1 < is.1) {
                 continue;
@@ -351,8 +543,7 @@ impl Drawer<'_> {
         grown.entry(size.to_owned()).and_modify(|size| *size *= 2);
         let costs = |free: &Dims| {
             let test = self.test(free)?;
-            let blocks = test.calls.iter().map(|call| volume(call.grid));
-            Some((computations(&test), blocks.fold(0, u64::saturating_add)))
+            Some((computations(&test), blocks(&test)))
         };
         costs(free).zip(costs(&grown)).is_some_and(|(was, grown)| is(was, grown))
     }
@@ -368,14 +559,29 @@ impl Drawer<'_> {
         })
     }
 
-    /// For each size a case in which it is long: in two of them, which the seed chooses, as long as the cost allows, in the
-    /// others past the usual sizes of arrays.
+    /// For each size a case in which it is long: in two of them, which the seed chooses, as long as the cost allows, one of which may
+    /// cost more; in the others past the usual sizes of arrays.
     pub fn long(&mut self) -> Vec<Dims> {
         let drawn = self.drawn;
-        let ranges = || drawn.ranges.iter().filter(|range| range.min < range.longest);
-        let order = self.stream.permutation(ranges().count() as u32);
-        let cost = |i: usize| if order[i] < 2.0 { LONG_COST } else { LONG_COST / 2 };
-        ranges().enumerate().filter_map(|(i, range)| self.long_in(range, cost(i))).collect()
+        let order = self.stream.permutation(drawn.ranges.len() as u32);
+        // Those that end early need no turn.
+        let turns: Vec<usize> = order.into_iter().map(|at| at as usize).collect();
+        let mut turns = turns.into_iter().filter(|&at| drawn.ranges[at].longest > SHORT);
+        let (first, second) = (turns.next(), turns.next());
+        let mut all = Vec::new();
+        for (i, range) in drawn.ranges.iter().enumerate().filter(|(_, r)| r.min < r.longest) {
+            let is_chosen = Some(i) == first || Some(i) == second;
+            let long = self.long_in(range, if is_chosen { LONG_COST } else { LONG_COST / 2 });
+            // Past what a short holds at a higher price, for one of them.
+            let is_short = |free: &Dims| free[&range.name] <= REACH_OF_A_SHORT as i64;
+            let past = REACH_OF_A_SHORT as i64 + 1 + self.below(BEYOND) as i64;
+            if Some(i) == first && past <= range.longest && long.as_ref().is_none_or(is_short) {
+                all.extend(self.with(range, past, (4, LARGE_COST)).or(long));
+            } else {
+                all.extend(long);
+            }
+        }
+        all
     }
 
     fn long_in(&mut self, range: &SizeRange, cost: u64) -> Option<Dims> {
@@ -411,13 +617,14 @@ impl Drawer<'_> {
             if reached.contains(name) {
                 continue;
             }
-            let cases: [(Count, usize); 3] = [
-                (plane, REACH_OF_16_BITS),
-                (plane, REACH_OF_A_SHORT),
-                (elements, REACH_OF_16_BITS),
+            let cases = [
+                (Count::Plane, REACH_OF_16_BITS),
+                (Count::Plane, REACH_OF_A_SHORT),
+                (Count::All, REACH_OF_16_BITS),
             ];
             for (nth, past) in cases.into_iter().enumerate() {
-                let Some((free, test)) = self.grown(least, name, past) else { continue };
+                let grown = self.grown(least, name, past, (LONG_ELEMENTS, LARGE_COST));
+                let Some((free, test)) = grown else { continue };
                 reached.extend(large_tensors(&test, past.1));
                 found.push(free);
                 if nth == 0 {
@@ -428,19 +635,57 @@ impl Drawer<'_> {
         found
     }
 
+    /// For each tensor whose planes or rows a short can number in all of these `cases`, one in which it cannot. They grow from `least`.
+    pub fn many_planes(&mut self, least: &Dims, cases: &[Dims]) -> Vec<Dims> {
+        if self.drawn.ranges.iter().all(is_limited) {
+            return Vec::new();
+        }
+        let Some(test) = self.test(least) else { return Vec::new() };
+        let axes = test.buffers.iter().map(|b| (b.tensor.name.clone(), b.tensor.shape.len()));
+        // The planes first: so many of them have as many rows.
+        let mut open: Vec<(String, Count)> = axes
+            .flat_map(|(name, axes)| {
+                (1..axes).map(move |leading| (name.clone(), Count::Leading(leading)))
+            })
+            .collect();
+        open.sort_by_key(|(_, count)| *count);
+        let close = |open: &mut Vec<(String, Count)>, test: &Test| {
+            open.retain(|(name, count)| {
+                let tensor = test.buffers.iter().find(|b| b.tensor.name == *name);
+                tensor.is_some_and(|b| count.of(&b.tensor) <= REACH_OF_A_SHORT)
+            });
+        };
+        for test in cases.iter().filter_map(|free| self.test(free)) {
+            close(&mut open, &test);
+        }
+        let mut found = Vec::new();
+        while !open.is_empty() {
+            let (name, count) = open.remove(0);
+            let past = (count, REACH_OF_A_SHORT);
+            if let Some((free, test)) =
+                self.grown(least, &name, past, (MANY_ELEMENTS, 2 * LARGE_COST))
+            {
+                close(&mut open, &test);
+                found.push(free);
+            }
+        }
+        found
+    }
+
     /// The sizes, grown until the tensor `name` has more than `reach` of what `count` counts, each time in that size in which it costs
-    /// least.
+    /// least; `None` if all tensors together have more than `most` elements then, or it costs too much.
     fn grown(
         &mut self,
         least: &Dims,
         name: &str,
         (count, reach): (Count, usize),
+        (most, most_cost): (usize, u64),
     ) -> Option<(Dims, Test)> {
         let drawn = self.drawn;
         let mut free = least.clone();
         let len = |test: &Test| {
             let tensor = test.buffers.iter().find(|b| b.tensor.name == name);
-            tensor.map_or(0, |b| count(&b.tensor))
+            tensor.map_or(0, |b| count.of(&b.tensor))
         };
         let mut elements = len(&self.test(&free)?);
         loop {
@@ -454,7 +699,7 @@ impl Drawer<'_> {
                 }
                 let Some(test) = self.test(&grown) else { continue };
                 let cost = cost(self.spec, &test);
-                let least = cheapest.as_ref().map_or(2 * LARGE_COST, |(least, ..)| *least);
+                let least = cheapest.as_ref().map_or(2 * most_cost, |(least, ..)| *least);
                 if cost < least && len(&test) > elements {
                     cheapest = Some((cost, range, grown, test));
                 }
@@ -474,7 +719,7 @@ impl Drawer<'_> {
                         None => within = size,
                     }
                 }
-                return self.is_cheap(&grown, LARGE_COST).then_some((grown, test));
+                return self.fits(&grown, most, most_cost).then_some((grown, test));
             }
             free = grown;
         }
@@ -498,7 +743,12 @@ impl Drawer<'_> {
                 least.insert(range.name.clone(), size);
                 least
             } else {
-                self.random(Some((range, size)), |values| values.take(3).min())
+                let mut free = self.random(Some((range, size)), |values| values.take(3).min());
+                // A padding of 0 hides what becomes of a negative index.
+                for range in self.drawn.ranges.iter().filter(|r| i % 2 == 0 && r.min == 0) {
+                    free.entry(range.name.clone()).and_modify(|n| *n = (*n).max(range.max.min(1)));
+                }
+                free
             };
             if !self.drawn.allows(self.spec, &free) || self.takes_long_to_gather(&free) {
                 continue;
@@ -559,9 +809,18 @@ impl Drawer<'_> {
     }
 
     fn is_cheap(&self, free: &Dims, most: u64) -> bool {
+        self.fits(free, LONG_ELEMENTS, most)
+    }
+
+    /// Whether many cases like it are cheap.
+    fn is_brief(&self, free: &Dims) -> bool {
+        self.fits(free, BRIEF_ELEMENTS, LONG_COST / 16)
+    }
+
+    fn fits(&self, free: &Dims, most_elements: usize, most: u64) -> bool {
         self.test(free).is_some_and(|test| {
             let elements: usize = test.buffers.iter().map(|b| b.tensor.len()).sum();
-            elements <= LONG_ELEMENTS && cost(self.spec, &test) <= most
+            elements <= most_elements && cost(self.spec, &test) <= most
         })
     }
 }
@@ -571,17 +830,31 @@ pub(super) fn is_far(free: &Dims) -> bool {
     free.values().any(|&size| size >= FAR)
 }
 
-/// Counts elements of a tensor.
-type Count = fn(&Tensor) -> usize;
-
-/// How many elements a tensor has.
-fn elements(tensor: &Tensor) -> usize {
-    tensor.len()
+/// Whether the spec says how long a size may be, because kernels do more there than the formula has terms.
+fn is_limited(range: &SizeRange) -> bool {
+    range.longest < LONG[0]
 }
 
-/// How many elements a plane of a tensor has, which is made of its last two axes.
-fn plane(tensor: &Tensor) -> usize {
-    tensor.shape.iter().rev().take(2).product()
+/// What is counted of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Count {
+    /// All elements.
+    All,
+    /// Those of a plane, which is made of the last two axes.
+    Plane,
+    /// The combinations of so many leading axes, which a kernel numbers when it divides the number of an element by the sizes of the
+    /// others: the rows, or the planes.
+    Leading(usize),
+}
+
+impl Count {
+    fn of(self, tensor: &Tensor) -> usize {
+        match self {
+            Self::All => tensor.len(),
+            Self::Plane => tensor.shape.iter().rev().take(2).product(),
+            Self::Leading(axes) => tensor.shape.iter().take(axes).product(),
+        }
+    }
 }
 
 /// Whether `n` times the float `1 / n` is less than 1: 41, 47, 55, 61 and about every seventh size from there on. A kernel that
@@ -593,7 +866,7 @@ fn divides_badly(n: i64) -> bool {
 /// The tensors with more than `reach` elements in a plane.
 fn large_tensors(test: &Test, reach: usize) -> impl Iterator<Item = String> {
     let tensors = test.buffers.iter().map(|b| &b.tensor);
-    tensors.filter(move |tensor| plane(tensor) > reach).map(|tensor| tensor.name.clone())
+    tensors.filter(move |tensor| Count::Plane.of(tensor) > reach).map(|tensor| tensor.name.clone())
 }
 
 fn computations(test: &Test) -> u64 {
@@ -609,6 +882,11 @@ fn formula_cost(test: &Test) -> Cost {
 /// The number of blocks of a grid, or of threads of a block.
 fn volume(extent: [u32; 3]) -> u64 {
     extent.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul)
+}
+
+/// The number of blocks of all launches.
+fn blocks(test: &Test) -> u64 {
+    test.calls.iter().map(|call| volume(call.grid)).fold(0, u64::saturating_add)
 }
 
 /// An estimate of what warps execute: some instructions for each thread, and some for each term, which a thread adds up

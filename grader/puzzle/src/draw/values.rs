@@ -67,6 +67,18 @@ impl Flavour {
         order.into_iter().map(|i| Self::SPECIAL[i as usize]).collect()
     }
 
+    /// Whether an input that may hold this can have such data; a tensor of it may still be too short.
+    pub(super) fn fits(self, allowed: &Allowed) -> bool {
+        match self {
+            Self::Exponents => allowed.exponent,
+            Self::NearConstants => !allowed.constants.is_empty(),
+            Self::Tiny | Self::Huge => allowed.extreme,
+            Self::Infinite => allowed.infinite != Infinite::Nowhere,
+            Self::Stated => !allowed.stated.is_empty(),
+            _ => true,
+        }
+    }
+
     /// How much simpler data could be tried in the place of these, simplest first.
     pub fn simpler(self) -> &'static [Self] {
         match self {
@@ -96,22 +108,36 @@ pub(super) fn normal(tensor: &Tensor, mut stream: Stream) -> Vec<f64> {
     decode(tensor.dtype, &encode(tensor.dtype, &values))
 }
 
-/// How far above the others an element is whose row ends with the largest ones: 1 in the last eighth of a row, and 2 more in the
-/// last eighth of the rows of a plane.
+/// How far above the others an element is whose row ends with the largest ones: 1 in the last eighth of a row, one more in its last
+/// element, and 2 more in the last eighth of the rows of a plane.
 fn above(i: usize, shape: &[usize], row: usize) -> f64 {
     let is_last = |i: usize, of: usize| i >= of - of.div_ceil(8);
     let rows = shape.iter().rev().nth(1).copied().unwrap_or(0);
     let last_row = rows > 1 && is_last(i / row % rows, rows);
-    f64::from(is_last(i % row, row)) + 2.0 * f64::from(last_row)
+    let last = row > 1 && i % row == row - 1;
+    f64::from(is_last(i % row, row)) + f64::from(last) + 2.0 * f64::from(last_row)
 }
 
 fn infinity(stream: &mut Stream) -> f64 {
     if stream.below(4) == 0 { f64::INFINITY } else { f64::NEG_INFINITY }
 }
 
-/// The values of a tensor; `None` if they are not allowed there.
+/// Signs and sizes whose sums along rows and over rows are 0: -1 in the second half of a row, or of the rows, and 1 where that is so of both
+/// or neither; and 16 more at the end of each half.
+fn in_halves(i: usize, size: f64, rows: usize, row: usize) -> f64 {
+    let place = |i: usize, of: usize| {
+        let half = of.div_ceil(2);
+        (i >= half, of >= LONG_ROW && i % half >= half - half.div_ceil(8))
+    };
+    let ((second, last), (second_row, last_row)) = (place(i % row, row), place(i / row, rows));
+    let sign = if second == second_row { 1.0 } else { -1.0 };
+    sign * (size + 16.0 * f64::from(last || last_row))
+}
+
+/// The values of a tensor; `None` if they are not allowed there. Those of the last input of a case may have two signs where those of
+/// the others have one.
 pub(super) fn make(
-    flavour: Flavour,
+    (flavour, is_last): (Flavour, bool),
     tensor: &Tensor,
     mut stream: Stream,
     allowed: &Allowed,
@@ -121,6 +147,9 @@ pub(super) fn make(
     let (least, normal, most) = exponents(tensor.dtype);
     // Rows are along the last axis.
     let row = tensor.shape.last().copied().unwrap_or(1).max(1);
+    if !flavour.fits(allowed) {
+        return None;
+    }
     let values: Vec<f64> = match flavour {
         Flavour::Integers | Flavour::Normal | Flavour::AfterOthers => return None,
         Flavour::Ties => {
@@ -170,7 +199,6 @@ pub(super) fn make(
             };
             (0..len).map(&mut value).collect()
         }
-        Flavour::Exponents if !allowed.exponent => return None,
         Flavour::Exponents => {
             let mut top = 0.0;
             let mut value = |i: usize| {
@@ -185,11 +213,20 @@ pub(super) fn make(
         // more than the bound, which takes roundings for independent.
         Flavour::LargestLast if allowed.linear && !allowed.exact && row < LONG_ROW => return None,
         // Integers, so that a single term that is left out of a long sum shows. Those of one sign sum up to more than half
-        // precision holds exactly.
+        // precision holds exactly; if those of one input change their sign half-way, so little is left at the end that the error of a
+        // partial sum shows.
         Flavour::LargestLast if allowed.linear => {
-            let least = if s.below(2) == 0 { -3.0 } else { 0.0 };
-            let above = |i: usize| above(i, &tensor.shape, row);
-            (0..len).map(|i| 16.0 * above(i) + least + f64::from(s.below(6))).collect()
+            let least = if !is_last && s.below(4) == 0 { -3.0 } else { 0.0 };
+            let changes = is_last && s.below(4) > 0;
+            let mut value = |i: usize| {
+                let size = least + f64::from(s.below(6));
+                if changes {
+                    in_halves(i, size, len / row, row)
+                } else {
+                    size + 16.0 * above(i, &tensor.shape, row)
+                }
+            };
+            (0..len).map(&mut value).collect()
         }
         // Tensor cores cut off what they add, which drifts in a long sum of one sign.
         Flavour::LargestLast
@@ -205,7 +242,6 @@ pub(super) fn make(
             let unit = 2_f64.powi(if most > 20 { -23 } else { -10 });
             (0..len).map(|_| 1.0 + unit * s.between(-8, 8)).collect()
         }
-        Flavour::NearConstants if allowed.constants.is_empty() => return None,
         Flavour::NearConstants => {
             // What has a single axis is as often a list of numbers as a row.
             let row = if tensor.shape.len() > 1 { row } else { 1 };
@@ -221,7 +257,6 @@ pub(super) fn make(
             };
             (0..len).map(&mut value).collect()
         }
-        Flavour::Tiny | Flavour::Huge if !allowed.extreme => return None,
         Flavour::Tiny => {
             // A subnormal half is an ordinary float, in which it is added.
             let subnormal = allowed.subnormal || (allowed.alone && tensor.dtype == DType::F16);
@@ -268,7 +303,6 @@ pub(super) fn make(
                 (0..len).map(|_| value()).collect()
             }
         },
-        Flavour::Stated if allowed.stated.is_empty() => return None,
         Flavour::Stated => {
             let mut values: Vec<f64> = (0..len).map(|_| s.integer(9)).collect();
             // In turn, and densely in small tensors, so that each occurs where there is room.

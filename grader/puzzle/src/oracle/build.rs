@@ -17,8 +17,40 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The largest absolute values of random integers, tried in this order until all sums are exact.
 const RANGES: [u32; 6] = [9, 7, 5, 3, 2, 1];
 
-/// Builds the case of `test` with the random data of `seed`.
+/// Builds the case of `test` with the random data of `seed`, and with what runs before it.
 pub(super) fn build(spec: &Spec, test: &Test, seed: u64) -> Checked<Case> {
+    let mut case = build_alone(spec, test, seed)?;
+    if let Some(before) = &test.before {
+        run_before(build_alone(spec, before, seed)?, &mut case);
+    }
+    Ok(case)
+}
+
+/// Lets the launches of `case` run on the tensors of `before` first, whose results do not count.
+fn run_before(before: Case, case: &mut Case) {
+    let first = case.tensors.len();
+    for mut tensor in before.tensors {
+        tensor.tensor.name.push_str(" of the launch before");
+        if let Role::Output(_) = tensor.role {
+            tensor.role = Role::Workspace;
+        }
+        case.tensors.push(tensor);
+    }
+    let mut launches = before.launches;
+    for launch in &mut launches {
+        for arg in &mut launch.args {
+            if let CaseArg::Tensor(at) = arg {
+                *at += first;
+            }
+        }
+        for constant in &mut launch.constants {
+            constant.tensor += first;
+        }
+    }
+    case.launches.splice(0..0, launches);
+}
+
+fn build_alone(spec: &Spec, test: &Test, seed: u64) -> Checked<Case> {
     let chained = given::chained(spec, test);
     let (inputs, known, mut expected) = exact_if_possible(spec, test, &chained, seed)?;
     if let Check::NumericalGradient { epsilon, rtol } = test.check {

@@ -62,6 +62,7 @@ impl Bench {
             about: None,
             kernels: raw.kernels.clone(),
             dims: raw.dims.clone(),
+            before: None,
             data: raw.data.clone(),
             expect: BTreeMap::new(),
             check: None,

@@ -38,6 +38,9 @@ pub struct DrawnSizes {
     data: Option<Spanned<Value>>,
     /// Data of cases that launch the kernel of this name.
     data_with: BTreeMap<String, Table>,
+    /// Whether the result of a sum with an infinite term must be what adding the terms up gives: infinite, unless the terms have
+    /// infinities of both signs. A compensated sum gives NaN there, so a chapter has to say it.
+    pub infinite_terms: bool,
     place: Range<usize>,
 }
 
@@ -82,7 +85,7 @@ impl Draw {
         (tensors, launches): (&Tensors, &[Launch]),
     ) -> Checked<Self> {
         let place = raw.span();
-        let RawDraw { fixed, dims, longest, r#where: constraints, data, data_with } =
+        let RawDraw { fixed, dims, longest, r#where: constraints, data, data_with, infinite_terms } =
             raw.into_inner();
         if let Some(reason) = fixed {
             let other =
@@ -124,7 +127,7 @@ impl Draw {
         }
         let data_with =
             data_with.into_iter().map(|(k, t)| (k.into_inner(), t.into_inner())).collect();
-        Ok(Self::Sizes(DrawnSizes { ranges, constraints, data, data_with, place }))
+        Ok(Self::Sizes(DrawnSizes { ranges, constraints, data, data_with, infinite_terms, place }))
     }
 }
 
@@ -262,6 +265,7 @@ impl DrawnSizes {
             about: None,
             kernels: Some(Spanned::new(place.clone(), kernels.iter().map(at).collect())),
             dims: Spanned::new(place.clone(), dims.collect()),
+            before: None,
             data: self.data_for(tensors, launches, kernels),
             expect: BTreeMap::new(),
             check: None,

@@ -71,6 +71,8 @@ pub struct Test {
     pub data: BTreeMap<String, Data>,
     /// Every input of the formula with its type and shape, except those that its launches write themselves.
     pub inputs: Vec<Tensor>,
+    /// What the same launches run before, at other sizes and on other data; its results do not count.
+    pub before: Option<Box<Test>>,
     /// The values computed by hand.
     pub expect: Vec<Expect>,
     /// Where the expected values come from.
@@ -129,8 +131,25 @@ impl Test {
         tensors: &Tensors,
         launches: &[Launch],
     ) -> Checked<Self> {
-        let read = Self::read_on((text, sizes), raw, (tensors, launches), ORDINARY)?;
+        let mut read = Self::read_on((text, sizes), raw, (tensors, launches), ORDINARY)?;
         read.check_work(tensors)?;
+        if let Some(dims) = &raw.before {
+            let before = RawTest {
+                // The name decides about random data.
+                name: Spanned::new(raw.name.span(), format!("{}_before", read.name)),
+                about: None,
+                kernels: raw.kernels.clone(),
+                dims: dims.clone(),
+                before: None,
+                data: raw.data.clone(),
+                expect: BTreeMap::new(),
+                check: None,
+                tolerance: None,
+            };
+            let mut before = Self::read(text, &before, sizes, tensors, launches)?;
+            before.is_drawn = true;
+            read.before = Some(Box::new(before));
+        }
         Ok(read)
     }
 
@@ -199,6 +218,7 @@ impl Test {
             name: name.clone(),
             about: raw.about.clone(),
             data,
+            before: None,
             expect: Vec::new(),
             inputs,
             check: Check::Formula,
