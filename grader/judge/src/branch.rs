@@ -17,11 +17,12 @@ const SAME: f64 = 1e-6;
 /// Adds to a failing verdict which condition of the formula the wrong elements contradict, if no wrong formula explains them.
 pub(crate) fn explain(case: &Case, run: &Run, mut verdict: TestVerdict, at: usize) -> TestVerdict {
     let diff = &verdict.diffs[at];
-    // Where the same stands everywhere, no condition is behind it.
-    let is_uniform = matches!(
-        diff.cause,
-        Some(Cause::AllZero | Cause::AllNan | Cause::Unchanged | Cause::NothingWritten)
-    );
+    // Where the same stands everywhere, no condition is behind it; of a single element it says nothing.
+    let is_uniform = match diff.cause {
+        Some(Cause::AllZero) => diff.wrong.len() > 1,
+        Some(Cause::AllNan | Cause::Unchanged | Cause::NothingWritten) => true,
+        _ => false,
+    };
     if diff.variant.is_some() || diff.unwritten_count > 0 || is_uniform {
         return verdict;
     }

@@ -156,7 +156,9 @@ fn confirmed(
         .collect();
     let says = match number_changed_by(&simple, case) {
         Some(number) => format!("`{number}` comes out wrong"),
-        None => simplest.says.clone(),
+        // Flags come out the same after many changes of what is compared.
+        None if first.is_flags() && !rest.is_empty() => return None,
+        None => without_term(&simplest.says, &fitting),
     };
     Some(FormulaVariant { says, confirmed, other_sizes })
 }
@@ -170,10 +172,18 @@ fn number_changed_by<'v>(variants: &[&'v str], case: &Case) -> Option<&'v str> {
     (!others.is_empty() && all_there).then_some(number)
 }
 
+/// What a variant says; of a term with another sign, where it makes no difference that it is left out, that it is left out.
+fn without_term(says: &str, fitting: &[Variant]) -> String {
+    let left_out = says.replace(" is added, not subtracted", " is not subtracted");
+    let is_there = fitting.iter().any(|other| other.says == left_out);
+    if is_there { left_out } else { says.to_owned() }
+}
+
 /// Whether two sentences are the same but for a number.
 fn differ_by_a_number(a: &str, b: &str) -> bool {
     let text = |says: &str| -> String {
-        says.chars().filter(|c| !(c.is_ascii_digit() || matches!(c, '.' | '-'))).collect()
+        let is_of_number = |c: &char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | ' ');
+        says.chars().filter(|c| !is_of_number(c)).collect()
     };
     a != b && text(a) == text(b)
 }
@@ -218,6 +228,13 @@ impl<'a> Seen<'a> {
             is_whole,
             constants,
         })
+    }
+
+    /// Whether all elements are 0 or 1, and should be.
+    fn is_flags(&self) -> bool {
+        let is_flag = |value: f64| value == 0.0 || value == 1.0;
+        let mut pairs = self.got.iter().zip(self.expected);
+        self.is_whole && pairs.all(|(&got, expected)| is_flag(got) && is_flag(expected.value))
     }
 
     /// The number that all elements are, of a few or of any number of flags and counts.
@@ -281,5 +298,7 @@ mod tests {
         assert!(differ_by_a_number(&limit(32), &limit(64)));
         assert!(!differ_by_a_number(&limit(32), &limit(32)), "the same in two places");
         assert!(!differ_by_a_number(&limit(32), "the sum over `c` starts at 1, not at 0"));
+        let to = |text: &str| format!("the sum over `p` runs to {text} in place of `pool_h`");
+        assert!(differ_by_a_number(&to("blockDim.x / 32 (8)"), &to("blockDim.x / 32 + 1 (9)")));
     }
 }

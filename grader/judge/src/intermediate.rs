@@ -5,12 +5,13 @@
 use crate::formula_variant::formula;
 use crate::grade::Program;
 use crate::subject::{Subject, Wrong, wrong_elements};
-use crate::trials::Trials;
+use crate::trials::{Trial, Trials};
 use crate::verdict::{PartKind, TestVerdict, WrongPart};
 use cpptext::statements::is_head;
 use device::finding::SourceLoc;
 use device::vm::expansion::{ComputedStep, Effort, ReplacedValue, RoundedOnTheWay};
 use indexmath::{Approx, PartValue, parts};
+use std::rc::Rc;
 
 /// Further elements of the case that are looked at.
 const MORE_ELEMENTS: usize = 2;
@@ -57,7 +58,7 @@ pub(crate) fn explain(
     let rounded = || rounding(&elements(|_| true), trials);
     let taken = || not_finite(&elements(f64::is_nan));
     let overflow = || overflow(&elements(|got| !got.is_finite()));
-    let digits = || lost_digits(&elements(f64::is_finite));
+    let digits = || lost_digits(&elements(f64::is_finite), trials);
     let mut found = rounded()
         .or_else(taken)
         .or_else(overflow)
@@ -133,21 +134,25 @@ fn not_finite(elements: &[Wrong<'_, '_>]) -> Option<WrongPart> {
     })
 }
 
-/// The first value on the way to an element that should be finite and is not, which is computed from values that are.
+/// The first value on the way to an element that should be finite and is not, which is computed from values that are; or the first NaN.
 fn overflow(elements: &[Wrong<'_, '_>]) -> Option<WrongPart> {
     let first = elements.first()?;
     let case = first.subject.case;
     let expected = case.expected(first.name)?.get(first.place.flat)?;
-    if !expected.value.is_finite() {
-        return None;
-    }
-    let step = first.follow(Effort::MORE)?.first_not_finite(case, first.place, first.got)?;
+    // Where an infinity is right, only NaN is not.
+    let is_right: fn(f64) -> bool = match expected.value {
+        value if value.is_finite() => f64::is_finite,
+        value if value.is_infinite() && first.got.is_nan() => |value| !value.is_nan(),
+        _ => return None,
+    };
+    let step = first.follow(Effort::MORE)?.first_without(case, first.place, first.got, is_right)?;
     let kind = PartKind::Overflow(step.operands);
     Some(WrongPart { confirmed: 0, ..part_of(step, kind) })
 }
 
-/// The line whose results have lost the digits that make elements wrong: all that are looked at.
-fn lost_digits(elements: &[Wrong<'_, '_>]) -> Option<WrongPart> {
+/// The line whose results have lost the digits that make elements wrong: all that are looked at, or, where there is only one, some of
+/// other cases.
+fn lost_digits(elements: &[Wrong<'_, '_>], trials: &Trials<'_, '_>) -> Option<WrongPart> {
     let of = |wrong: &Wrong<'_, '_>| {
         let case = wrong.subject.case;
         let expected = case.expected(wrong.name)?.get(wrong.place.flat)?;
@@ -163,6 +168,15 @@ fn lost_digits(elements: &[Wrong<'_, '_>]) -> Option<WrongPart> {
             .as_ref()
             .is_some_and(|other| (other.operation, &other.loc) == (step.operation, &step.loc))
     };
+    let in_cases = || {
+        let of_trial = |trial: Rc<Trial<'_>>| {
+            let other = Subject::new(first.subject.vm, &trial.case);
+            let wrong = wrong_elements(&other, trial.verdict()?, first.name, f64::is_finite);
+            wrong.first().map(of)
+        };
+        trials.iter().take(3 * MOST_TRIED).filter_map(of_trial).take(MORE_CASES).collect()
+    };
+    let more = if more.is_empty() { in_cases() } else { more };
     let confirmed = more.len();
     let holds = confirmed > 0 && more.iter().all(agrees);
     let kind = PartKind::LostDigits(step.operands);

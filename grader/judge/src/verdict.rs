@@ -468,6 +468,16 @@ pub enum Cause {
         /// How many times it is.
         factor: f64,
     },
+    /// Every element of a tensor that is changed in place changes by the same multiple of what it should change by.
+    StepFactor {
+        /// How many times as much it is.
+        factor: f64,
+    },
+    /// Each of a few wrong elements is a simple fraction of what is expected.
+    Fractions {
+        /// The positions of all wrong elements, with numerator and denominator.
+        of: Vec<(usize, i64, i64)>,
+    },
     /// Short floats are cut off where they should be rounded to the nearest.
     CutOff,
     /// Every element is a multiple of what is expected and a number added to it.
@@ -477,7 +487,14 @@ pub enum Cause {
         /// What is added then.
         by: f64,
     },
-    /// Elements have one of two values, by the expected one.
+    /// Every wrong element is a multiple of what is expected and a number added to it, and others are correct.
+    LineWhereWrong {
+        /// What the expected value is multiplied with.
+        factor: f64,
+        /// What is added then.
+        by: f64,
+    },
+    /// Wrong elements have one of two values, by the expected one.
     TwoSteps {
         /// The lower value.
         low: f64,

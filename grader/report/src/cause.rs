@@ -171,16 +171,21 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
         Cause::MultipleOf { tensor: other, factor } => {
             format!("every wrong element is {} times that of {other} at its place.", number(*factor))
         }
+        Cause::StepFactor { factor: -1.0 } => {
+            "every element changes by as much as it should, in the other direction.".into()
+        }
+        Cause::StepFactor { factor } => {
+            format!("every element changes by {} times as much as it should.", number(*factor))
+        }
+        Cause::Fractions { of } => fractions(tensor, of),
         Cause::CutOff => {
             format!("{name} is cut off to its digits, towards 0, and should be rounded to the nearest.")
         }
-        Cause::Line { factor, by } => {
-            let (sign, by) = if *by < 0.0 { ("-", -by) } else { ("+", *by) };
-            let (factor, by) = (number(*factor), number(by));
-            format!("every element is {factor} times the expected value {sign} {by}.")
-        }
+        Cause::Line { factor: -1.0, by: 1.0 } => "every element is 1 minus the expected value.".into(),
+        Cause::Line { factor, by } => on_line("element", *factor, *by),
+        Cause::LineWhereWrong { factor, by } => on_line("wrong element", *factor, *by),
         Cause::TwoSteps { low, high, below, above } => format!(
-            "every element is {} or {}: the one where at most {} is expected, the other from {} on.",
+            "every wrong element is {} or {}: the one where at most {} is expected, the other from {} on.",
             number(*low),
             number(*high),
             number(*below),
@@ -245,8 +250,9 @@ pub(super) fn of_part(part: &WrongPart, tensor: &Tensor, flat: usize) -> String 
             "{text}, which is {is}, takes part in {element} and should not: a product with 0 is NaN, too. Without it, nothing is wrong there."
         ),
         PartKind::Overflow(operands) => format!(
-            "on the way to {element}, {} comes out as {is}{at}: it is the first value there that is not a finite number.",
-            step(text, *operands)
+            "on the way to {element}, {} comes out as {is}{at}: it is the first value there that is {}.",
+            step(text, *operands),
+            if operands.iter().all(|o| o.is_finite()) { "not a finite number" } else { "NaN" }
         ),
         PartKind::LostDigits(operands) => format!(
             "rounding alone makes {element} wrong: {}{at} comes out as {is} and would be {should} without any rounding before it; with this value nothing is wrong there ({more} {verb}).",
@@ -374,6 +380,28 @@ fn two_digits(value: f64) -> f64 {
 }
 
 /// Only what was checked: a factor can come about in many ways.
+/// That elements are a multiple of the expected value and a number added to it.
+fn on_line(which: &str, factor: f64, by: f64) -> String {
+    let (sign, by) = if by < 0.0 { ("-", -by) } else { ("+", by) };
+    format!("every {which} is {} times the expected value {sign} {}.", number(factor), number(by))
+}
+
+/// Which fractions of their expected values elements are.
+fn fractions(tensor: &Tensor, of: &[(usize, i64, i64)]) -> String {
+    let ratio = |a: i64, b: i64| if b == 1 { a.to_string() } else { format!("{a}/{b}") };
+    match of {
+        [(_, a, b), rest @ ..] if rest.iter().all(|other| (other.1, other.2) == (*a, *b)) => {
+            let times = if *b == 1 { "times" } else { "of" };
+            format!("every wrong element is {} {times} the expected value.", ratio(*a, *b))
+        }
+        _ => {
+            let one = |&(flat, a, b)| format!("{} is {}", tensor.element_name(flat), ratio(a, b));
+            let each: Vec<String> = of.iter().map(one).collect();
+            format!("divided by what is expected, {}.", each.join(", "))
+        }
+    }
+}
+
 fn factor_words(factor: f64, size: Option<&str>) -> String {
     let times = format!("every element is {} times the expected value", number(factor));
     match size {
@@ -501,11 +529,13 @@ mod tests {
         let texts = [
             part("+", 0.75, PartKind::LostDigits([9000.5, -9000.0])),
             part("f16", f64::INFINITY, PartKind::Overflow([125_952.0; 2])),
+            part("*", f64::NAN, PartKind::Overflow([f64::INFINITY, 0.0])),
         ];
         let texts = texts.map(|part| of_part(&part, &tensor, 1));
         insta::assert_snapshot!(texts.join("\n"), @r"
         rounding alone makes y[1] wrong: 9000.5 - 9000 comes out as 0.75 and would be 0.5 without any rounding before it; with this value nothing is wrong there (2 further elements agree).
         on the way to y[1], 125952 in half precision comes out as inf: it is the first value there that is not a finite number.
+        on the way to y[1], inf * 0 comes out as NaN: it is the first value there that is NaN.
         ");
     }
 
@@ -583,6 +613,12 @@ mod tests {
             Cause::Line { factor: 2.0, by: -1.0 },
             Cause::MultipleOf { tensor: "z".into(), factor: 1.0 },
             Cause::MultipleOf { tensor: "z".into(), factor: 0.01 },
+            Cause::StepFactor { factor: -1.0 },
+            Cause::StepFactor { factor: 0.375 },
+            Cause::Fractions { of: vec![(3, 3, 4)] },
+            Cause::Fractions { of: vec![(0, 4, 11), (1, 3, 1)] },
+            Cause::Line { factor: -1.0, by: 1.0 },
+            Cause::LineWhereWrong { factor: 2.0, by: -1.0 },
             Cause::CutOff,
             Cause::TwoSteps { low: 0.0, high: 1.0, below: 0.498, above: 0.502 },
             Cause::Rounding { largest: 0.000_48 },
@@ -646,8 +682,14 @@ mod tests {
         every element is 2 times the expected value - 1.
         every wrong element is that of z at its place.
         every wrong element is 0.01 times that of z at its place.
+        every element changes by as much as it should, in the other direction.
+        every element changes by 0.375 times as much as it should.
+        every wrong element is 3/4 of the expected value.
+        divided by what is expected, grad(input)[0, 0, 0, 0] is 4/11, grad(input)[0, 0, 0, 1] is 3.
+        every element is 1 minus the expected value.
+        every wrong element is 2 times the expected value - 1.
         grad(input) is cut off to its digits, towards 0, and should be rounded to the nearest.
-        every element is 0 or 1: the one where at most 0.498 is expected, the other from 0.502 on.
+        every wrong element is 0 or 1: the one where at most 0.498 is expected, the other from 0.502 on.
         all errors are small in grad(input): at most 0.048 % of the absolute values of the terms, as one rounding to half precision makes.
         ");
     }

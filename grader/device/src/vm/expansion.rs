@@ -186,11 +186,17 @@ impl Followed<'_> {
         self.provenance.loses_digits(buffer, byte(case, at), &start, got, is_right)
     }
 
-    /// The first step on the way to an element, `got`, that is NaN or infinite though what it is computed from is finite.
-    pub fn first_not_finite(&self, case: &Case, at: Place, got: f64) -> Option<ComputedStep> {
+    /// The first step on the way to an element, `got`, for which `holds` does not, though it does for what the step is computed from.
+    pub fn first_without(
+        &self,
+        case: &Case,
+        at: Place,
+        got: f64,
+        holds: fn(f64) -> bool,
+    ) -> Option<ComputedStep> {
         let buffer = self.session.buffer(at.tensor)?;
         let start = |buffer, byte| self.start(case, buffer, byte);
-        self.provenance.first_not_finite(buffer, byte(case, at), &start, got)
+        self.provenance.first_without(buffer, byte(case, at), &start, got, holds)
     }
 
     /// The thread that stored an element last; `None` if no kernel wrote it.

@@ -373,12 +373,17 @@ fn the_step_that_loses_digits_or_is_the_first_infinity_is_found() {
     assert_eq!(step.loc.map(|loc| loc.line), Some(7));
     assert_eq!(found(2.0 * exact + 0.1), None, "wrong without rounding, too");
     for (byte, got) in [(4, f64::NAN), (8, f64::INFINITY)] {
-        let step = followed.provenance.first_not_finite(out, byte, &start, got).unwrap();
+        let step =
+            followed.provenance.first_without(out, byte, &start, got, f64::is_finite).unwrap();
         assert_eq!((step.operation, step.value), ("exp2", f64::INFINITY));
         assert_eq!(step.operands, [f64::from(10.0 * x); 2]);
         assert_eq!(step.loc.map(|loc| loc.line), Some(10));
     }
-    assert_eq!(followed.provenance.first_not_finite(out, 0, &start, got), None);
+    let first = |byte, got, holds| followed.provenance.first_without(out, byte, &start, got, holds);
+    assert_eq!(first(0, got, f64::is_finite), None);
+    let nan = first(4, f64::NAN, |value| !value.is_nan()).unwrap();
+    assert_eq!((nan.operation, nan.loc.map(|loc| loc.line)), ("*", Some(11)), "the product with 0");
+    assert_eq!(nan.operands.map(f64::is_finite), [false, true]);
 }
 
 #[test]

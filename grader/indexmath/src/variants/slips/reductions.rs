@@ -152,13 +152,17 @@ fn bounds(place: &Place, kind: Reduction, range: &Range) -> Vec<(String, u8, Ran
             to(other.clone()),
             format!("{the} runs to {text} in place of {size}"),
         ));
-        let least = IntExpr::binary(IntOp::Min, range.to.clone(), other);
-        all.push((
-            format!("at most {name}"),
-            3,
-            to(least),
-            format!("{the} covers the first {text} elements only"),
-        ));
+        let covers = |text: &str| format!("{the} covers the first {text} elements only");
+        let at_most =
+            |other: &IntExpr| to(IntExpr::binary(IntOp::Min, range.to.clone(), other.clone()));
+        all.push((format!("at most {name}"), 3, at_most(&other), covers(&text)));
+        // The number of a launch is the same in all data: where one more would do too, the bound is another number.
+        if let Some(value) = place.dims.get(name).filter(|_| !place.model.sizes.contains(name)) {
+            let (next, text) = (plus(&other, 1), format!("{name} + 1 ({})", value + 1));
+            let says = format!("{the} runs to {text} in place of {size}");
+            all.push((format!("to {name} + 1"), 2, to(next.clone()), says));
+            all.push((format!("at most {name} + 1"), 3, at_most(&next), covers(&text)));
+        }
     }
     let half = IntExpr::binary(IntOp::Div, range.to.clone(), IntExpr::constant(2));
     all.push(("half".to_owned(), 3, to(half), format!("{the} covers the first half only")));

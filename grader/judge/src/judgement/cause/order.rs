@@ -44,7 +44,15 @@ pub(super) fn reordered(view: &View) -> Option<Cause> {
             })
     })?;
     match wrong[..] {
-        [first, second] => Some(Cause::Exchanged { first, second }),
+        [first, second] => {
+            let (size, stride) = axis.1;
+            let row = |i: usize| (i / (size * stride), i % stride);
+            let mut others =
+                (0..view.got.len()).filter(|&i| row(i) == row(first) && i != first && i != second);
+            // Where others are the same, either value may come from there: a 1 among zeros has only moved.
+            let is_alone = others.all(|i| !view.fits(first, i) && !view.fits(second, i));
+            is_alone.then_some(Cause::Exchanged { first, second })
+        }
         _ => view.varied(view.wrong_places()).then_some(Cause::Reordered { axis: axis.0 }),
     }
 }

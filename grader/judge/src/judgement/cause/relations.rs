@@ -6,6 +6,7 @@ use super::values::{
 };
 use super::view::View;
 use crate::verdict::Cause;
+use puzzle::tensor::DType;
 use std::collections::BTreeSet;
 
 /// `got = expected - vector[coordinate] + vector[another]` in every wrong element: the element of a vector from another place.
@@ -111,18 +112,30 @@ pub(super) fn multiple_of_input(view: &View) -> Option<Cause> {
 /// Different values of which multiples stand in wrong elements: fewer may be chance.
 const LEAST_MULTIPLES: usize = 4;
 
-/// got = factor * expected + by, everywhere, with the numbers of two elements that are far from each other.
+/// got = factor * expected + by, everywhere.
 pub(super) fn line(view: &View) -> Option<Cause> {
-    let n = view.got.len();
+    // Through many values that are right, a line goes anyway.
+    let is_clear = 2 * view.wrong_count() >= view.got.len();
+    let (factor, by) = is_clear.then(|| line_through(view, 0..view.got.len()))??;
+    Some(Cause::Line { factor, by })
+}
+
+/// The same of all wrong elements, where others are correct.
+pub(super) fn line_where_wrong(view: &View) -> Option<Cause> {
+    let (factor, by) = line_through(view, view.wrong_places())?;
+    Some(Cause::LineWhereWrong { factor, by })
+}
+
+/// What the values of these elements are multiplied with, and what is added then, by the numbers of two that are far from each other.
+fn line_through(view: &View, places: impl Iterator<Item = usize> + Clone) -> Option<(f64, f64)> {
     let wanted = |i: usize| view.expected[i].value;
     let order = |a: &usize, b: &usize| wanted(*a).total_cmp(&wanted(*b));
-    let (least, most) = ((0..n).min_by(order)?, (0..n).max_by(order)?);
+    let (least, most) = (places.clone().min_by(order)?, places.clone().max_by(order)?);
     let range = wanted(most) - wanted(least);
     let factor = (view.got[most] - view.got[least]) / range;
     let by = view.got[least] - factor * wanted(least);
     // Nearer to 1, the differences may be anything else.
-    let is_clear =
-        n >= LEAST_ON_LINE && factor.is_finite() && factor != 0.0 && (factor - 1.0).abs() > EQUAL;
+    let is_clear = factor.is_finite() && factor != 0.0 && (factor - 1.0).abs() > EQUAL;
     if !is_clear || by == 0.0 || !by.is_finite() || rises_evenly(view) {
         return None;
     }
@@ -133,34 +146,122 @@ pub(super) fn line(view: &View) -> Option<Cause> {
         let allowed = rounding.min(EQUAL * factor.abs() * range);
         view.written[i] && (view.got[i] - on_line).abs() <= allowed
     };
-    // A line through two values always exists, and one through many that are right.
-    let mut values: Vec<u64> = (0..n).map(|i| wanted(i).to_bits()).collect();
+    // A line through two values always exists.
+    let mut values: Vec<u64> = places.clone().map(|i| wanted(i).to_bits()).collect();
     values.sort_unstable();
     values.dedup();
-    let is_clear = values.len() >= LEAST_ON_LINE && 2 * view.wrong_count() >= n;
-    (is_clear && (0..n).all(holds)).then_some(Cause::Line { factor, by })
+    let mut all = places;
+    (values.len() >= LEAST_ON_LINE && all.all(holds)).then_some((factor, by))
 }
 
 /// Different values that show that all lie on a line.
 const LEAST_ON_LINE: usize = 8;
 
-/// Elements have one of two values: the lower one where less than some number is expected, and the higher one elsewhere.
+/// Wrong elements have one of two values: the lower one where less than some number is expected, and the higher one elsewhere.
 pub(super) fn two_steps(view: &View) -> Option<Cause> {
-    let n = view.got.len();
-    let low = (0..n).map(|i| view.got[i]).fold(f64::INFINITY, f64::min);
-    let high = (0..n).map(|i| view.got[i]).fold(f64::NEG_INFINITY, f64::max);
+    let places = || view.wrong_places();
+    let low = places().map(|i| view.got[i]).fold(f64::INFINITY, f64::min);
+    let high = places().map(|i| view.got[i]).fold(f64::NEG_INFINITY, f64::max);
     let wanted = |i: usize| view.expected[i].value;
-    let of = |value: f64| (0..n).filter(move |&i| view.got[i] == value).map(wanted);
+    let of = |value: f64| places().filter(move |&i| view.got[i] == value).map(wanted);
     let (lows, highs) = (of(low).count(), of(high).count());
     let below = of(low).fold(f64::NEG_INFINITY, f64::max);
     let above = of(high).fold(f64::INFINITY, f64::min);
-    let mut values: Vec<u64> = (0..n).map(|i| wanted(i).to_bits()).collect();
+    let mut values: Vec<u64> = places().map(|i| wanted(i).to_bits()).collect();
     values.sort_unstable();
     values.dedup();
     let is_clear = lows.min(highs) > 1 && values.len() >= LEAST_ON_LINE && low < high;
-    let holds = is_clear && lows + highs == n && below < above && !view.written.contains(&false);
+    let is_whole = lows + highs == view.wrong_count() && !view.written.contains(&false);
+    let holds = is_clear && is_whole && below < above;
     holds.then_some(Cause::TwoSteps { low, high, below, above })
 }
 
 /// So many numbers that have become others are listed.
 const MOST_NAMES: usize = 6;
+
+/// `got - start = factor * (expected - start)` in every element of a tensor that is changed in place: a step of another length, or in the
+/// other direction.
+pub(super) fn step_factor(view: &View) -> Option<Cause> {
+    let start = view.start.filter(|start| start.iter().any(|&value| value != 0.0))?;
+    let n = start.len();
+    let wanted = |i: usize| view.expected[i].value - start[i];
+    let largest = (0..n).max_by(|&a, &b| wanted(a).abs().total_cmp(&wanted(b).abs()))?;
+    let factor = rounded((view.got[largest] - start[largest]) / wanted(largest));
+    let mut steps: Vec<u64> =
+        (0..n).map(wanted).filter(|step| *step != 0.0).map(f64::to_bits).collect();
+    steps.sort_unstable();
+    steps.dedup();
+    let is_clear = steps.len() >= LEAST_MULTIPLES
+        && factor.is_finite()
+        && factor != 0.0
+        && (factor - 1.0).abs() > EQUAL;
+    let holds = |i: usize| {
+        let scaled = factor * wanted(i);
+        let rounding = (1.0 + factor.abs()) * view.expected[i].bound
+            + slack(view, view.got[i].abs() + start[i].abs() + scaled.abs());
+        let allowed = rounding.min(EQUAL * (factor - 1.0).abs() * wanted(largest).abs());
+        view.written[i] && (view.got[i] - start[i] - scaled).abs() <= allowed
+    };
+    (is_clear && (0..n).all(holds)).then_some(Cause::StepFactor { factor })
+}
+
+/// A factor, or the simple fraction that it is but for rounding.
+fn rounded(factor: f64) -> f64 {
+    let fractions = simple_fractions().map(|(a, b)| a as f64 / b as f64);
+    let mut near = fractions.filter(|near| (near - factor).abs() <= DOUBT * factor.abs());
+    near.next().unwrap_or(if (factor + 1.0).abs() <= DOUBT { -1.0 } else { factor })
+}
+
+/// Every element is 1 less what is expected: the share of the other case.
+pub(super) fn complement(view: &View) -> Option<Cause> {
+    let holds = |i: usize| {
+        let Some(expected) = irregular(view, i) else { return false };
+        (0.0..=1.0).contains(&expected) && is_off_by(view, i, 1.0 - 2.0 * expected, 1.0)
+    };
+    (0..view.got.len()).all(holds).then_some(Cause::Line { factor: -1.0, by: 1.0 })
+}
+
+/// Each of a few wrong elements is a fraction of small whole numbers of what is expected, or a multiple.
+pub(super) fn fractions(view: &View) -> Option<Cause> {
+    let of = |i: usize| {
+        let expected = irregular(view, i)?;
+        let ratio = view.got[i] / expected;
+        let doubt = (view.expected[i].bound + slack(view, expected.abs())) / expected.abs();
+        let is_known = view.written[i] && doubt <= DOUBT;
+        let is_near = |&(a, b): &(i64, i64)| {
+            let fraction = a as f64 / b as f64;
+            (ratio - fraction).abs() <= doubt * fraction.abs()
+        };
+        let found = is_known.then(|| simple_fractions().find(is_near))??;
+        Some((i, found.0, found.1))
+    };
+    let is_few = view.wrong_count() <= MOST_FRACTIONS;
+    let of = is_few.then(|| view.wrong_places().map(of).collect::<Option<Vec<_>>>())??;
+    Some(Cause::Fractions { of })
+}
+
+/// Elements of which each has a fraction of its own.
+const MOST_FRACTIONS: usize = 4;
+/// How well a fraction must be known, as a part of it: one of the simple ones is hardly so near by chance.
+const DOUBT: f64 = 2e-5;
+/// The largest number in a fraction.
+const MOST_PARTS: i64 = 16;
+/// Other numbers that things are multiplied with or divided by.
+const ROUND_NUMBERS: [i64; 4] = [100, 255, 256, 1000];
+
+/// Fractions of small numbers, in lowest terms, but for 1, and of round ones.
+fn simple_fractions() -> impl Iterator<Item = (i64, i64)> {
+    let parts = || 1..=MOST_PARTS;
+    let small = parts().flat_map(move |a| parts().map(move |b| (a, b)));
+    let is_lowest = |&(a, b): &(i64, i64)| a != b && !(2..=b).any(|d| a % d == 0 && b % d == 0);
+    let round = ROUND_NUMBERS.into_iter().flat_map(|n| [(n, 1), (1, n)]);
+    small.filter(is_lowest).chain(round).flat_map(|(a, b)| [(a, b), (-a, b)])
+}
+
+/// The expected value of an element if it uses most digits of its type: of a few small whole numbers everything is a fraction.
+fn irregular(view: &View, i: usize) -> Option<f64> {
+    let value = view.expected[i].value;
+    let digits = (value as f32).to_bits().trailing_zeros() < 8;
+    let is_float = matches!(view.dtype, DType::F32 | DType::F64);
+    (is_float && digits && value.is_finite()).then_some(value)
+}

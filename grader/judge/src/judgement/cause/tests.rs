@@ -278,7 +278,7 @@ fn errors_along_the_border() {
 fn errors_without_a_pattern_have_no_cause() {
     let scattered = [3, 8, 9, 14, 22, 27, 35, 41];
     let cause = example(&[2, 4, 6])
-        .with(|i, r| r[i] + if scattered.contains(&i) { r[i] * 3.0 + 1.0 } else { 0.0 });
+        .with(|i, r| r[i] + if scattered.contains(&i) { r[i] * r[i] + 1.0 } else { 0.0 });
     assert_eq!(cause.cause(), None);
 }
 
@@ -456,6 +456,8 @@ fn multiples_and_lines_and_steps() {
     assert_eq!(where_wrong.cause(), Some(Cause::FactorWhereWrong { factor: 3.0 }));
     let line = example(&[4, 5]).with(|i, r| 2.0 * r[i] - 1.0);
     assert_eq!(line.cause(), Some(Cause::Line { factor: 2.0, by: -1.0 }));
+    let part = example(&[4, 5]).with(|i, r| if i % 5 == 0 { r[i] } else { 2.0 * r[i] - 1.0 });
+    assert_eq!(part.cause(), Some(Cause::LineWhereWrong { factor: 2.0, by: -1.0 }));
     let bent = example(&[4, 5]).with(|i, r| 2.0 * r[i].abs() - 1.0);
     assert!(!matches!(bent.cause(), Some(Cause::Line { .. })));
     let steps = example(&[4, 5]).with(|i, r| if r[i] < 4.5 { 0.0 } else { 1.0 });
@@ -506,4 +508,62 @@ fn a_factor_within_the_rounding_of_short_floats_is_none() {
     sums.dtype = DType::BF16;
     sums.expected.iter_mut().for_each(|e| e.bound = 3.9e-3 * e.value.abs());
     assert!(!matches!(sums.cause(), Some(Cause::Factor { .. })), "{:?}", sums.cause());
+}
+
+#[test]
+fn a_step_of_another_length_is_told() {
+    let cause = |factor: f64| {
+        let mut e = example(&[4, 5]).with(|i, r| 7.0 + factor * (r[i] - 7.0));
+        e.start = Some(vec![7.0; 20]);
+        e.cause()
+    };
+    assert_eq!(cause(-1.0), Some(Cause::StepFactor { factor: -1.0 }));
+    assert_eq!(cause(0.375), Some(Cause::StepFactor { factor: 0.375 }));
+    assert_eq!(cause(0.0), Some(Cause::Unchanged));
+    let mut one = example(&[4, 5]).with(|i, r| if i == 3 { 2.0 } else { 14.0 - r[i] });
+    one.start = Some(vec![7.0; 20]);
+    assert!(!matches!(one.cause(), Some(Cause::StepFactor { .. })), "one is off the line");
+}
+
+#[test]
+fn a_few_elements_are_fractions_of_what_they_should_be() {
+    let cause = |expected: [f64; 3], factors: [f64; 3]| {
+        let mut e = example(&[3]);
+        for i in 0..3 {
+            e.expected[i] = Approx { value: expected[i], bound: 1e-6, magnitude: 1.0, terms: 4 };
+            e.got[i] = factors[i] * expected[i];
+        }
+        e.cause()
+    };
+    let real = [2.318_031, 2.681_243, 2.517_317];
+    let fourths = (vec![(0, 4, 11), (1, 4, 11), (2, 3, 11)], [4.0 / 11.0, 4.0 / 11.0, 3.0 / 11.0]);
+    assert_eq!(cause(real, fourths.1), Some(Cause::Fractions { of: fourths.0 }));
+    assert_eq!(cause(real, [1.0, 1.0, 0.75]), Some(Cause::Fractions { of: vec![(2, 3, 4)] }));
+    let is_told =
+        |expected, factors| matches!(cause(expected, factors), Some(Cause::Fractions { .. }));
+    assert!(!is_told(real, [1.0, 0.414_213_5, 0.75]), "one is no fraction");
+    assert!(
+        !is_told([2.0, 3.0, 8.0], [1.0, 1.0, 0.75]),
+        "whole numbers are all fractions of each other"
+    );
+}
+
+#[test]
+fn one_minus_a_share_is_told() {
+    let share = 16.0 / 203.0;
+    let mut e = example(&[1]);
+    e.expected[0] = Approx { value: share, bound: 1e-8, magnitude: 1.0, terms: 1 };
+    e.got[0] = 1.0 - share;
+    assert_eq!(e.cause(), Some(Cause::Line { factor: -1.0, by: 1.0 }));
+    e.got[0] = 1.01 - share;
+    assert_eq!(e.cause(), None);
+}
+
+#[test]
+fn a_one_among_zeros_is_exchanged_with_none_of_them() {
+    let mut e = example(&[2, 5]).with(|i, _| if i == 3 { 1.0 } else { 0.0 });
+    for (i, expected) in e.expected.iter_mut().enumerate() {
+        expected.value = if i == 1 { 1.0 } else { 0.0 };
+    }
+    assert!(!matches!(e.cause(), Some(Cause::Exchanged { .. })));
 }

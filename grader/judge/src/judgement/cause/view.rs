@@ -55,7 +55,7 @@ impl View<'_> {
         false
     }
 
-    pub(super) fn wrong_places(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn wrong_places(&self) -> impl Iterator<Item = usize> + Clone {
         (0..self.wrong.len()).filter(|&i| self.wrong[i])
     }
 

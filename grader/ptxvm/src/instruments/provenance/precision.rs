@@ -69,25 +69,26 @@ impl Provenance {
         Some(ComputedStep { exact: exact[worst], ..self.step(&slice, worst)? })
     }
 
-    /// The first step on the way to an element that is NaN or infinite while all that it is computed from is finite. The arguments are
-    /// those of [`Self::replaceable`].
-    pub fn first_not_finite(
+    /// The first step on the way to an element for which `holds` does not, while it does for all that the step is computed from: to be
+    /// finite, or a number. The other arguments are those of [`Self::replaceable`].
+    pub fn first_without(
         &self,
         buffer: BufferId,
         byte: u64,
         start: &dyn Fn(BufferId, i64) -> Option<f64>,
         got: f64,
+        holds: fn(f64) -> bool,
     ) -> Option<ComputedStep> {
         let slice = self.slice(buffer, byte, start, got, MAX_VALUES)?;
-        let is_finite = |at: &usize| slice.values[*at].is_finite();
+        let holds = |at: &usize| holds(slice.values[*at]);
         let is_first = |at: &usize| {
-            !is_finite(at)
+            !holds(at)
                 && match &slice.rules[*at] {
                     Rule::Add(a, b) | Rule::Mul(a, b) | Rule::Function(_, [a, b]) => {
-                        is_finite(a) && is_finite(b)
+                        holds(a) && holds(b)
                     }
                     Rule::Dot(sum, pairs) => {
-                        is_finite(sum) && pairs.iter().all(|(a, b)| is_finite(a) && is_finite(b))
+                        holds(sum) && pairs.iter().all(|(a, b)| holds(a) && holds(b))
                     }
                     Rule::Given | Rule::Neg(_) | Rule::Unknown(_) => false,
                 }
