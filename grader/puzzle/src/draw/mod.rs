@@ -30,7 +30,7 @@ const MOST_ROUNDS: usize = 4;
 const AT_BLOCKS: usize = 12;
 
 /// Cases in which all sizes that a block divides are just past a multiple of it.
-const CORNERS: usize = 8;
+const CORNERS: usize = 12;
 
 /// As many of these come with infinities as well.
 const INFINITE_CORNERS: usize = 4;

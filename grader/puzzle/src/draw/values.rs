@@ -223,7 +223,7 @@ pub(super) fn make(
                 if changes {
                     in_halves(i, size, len / row, row)
                 } else {
-                    size + 16.0 * above(i, &tensor.shape, row)
+                    size + 8.0 * above(i, &tensor.shape, row)
                 }
             };
             (0..len).map(&mut value).collect()
