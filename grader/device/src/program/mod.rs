@@ -17,7 +17,8 @@ use cudart::{is_driver_function, source_name};
 use diagnostic::{Failure, FailureKind};
 use named::Names;
 use ptxvm::Options;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -30,7 +31,7 @@ use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use toolchain::scratch::{Scratch, exceeds};
 use toolchain::{Headers, Library, LibraryRequest, Target, Toolchain, VirtualArch};
 
@@ -39,6 +40,19 @@ pub const CHILD_COMMAND: &str = "__program-child";
 
 /// Time between two looks at the files of a confined program.
 const LOOK: Duration = Duration::from_millis(80);
+
+/// A confined program that has not ended by then, however busy the machine is and whether it computes, sleeps or waits for its
+/// kernels, is stopped.
+const LONGEST: Duration = Duration::from_secs(12 * child::BOUNDS.cpu_seconds);
+
+/// Why a confined program was stopped from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stopped {
+    /// By its files.
+    Full,
+    /// By the clock.
+    Late,
+}
 
 /// A program that ran.
 #[derive(Debug)]
@@ -233,13 +247,32 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
     }
     let mut child = command.spawn().map_err(cannot_start)?;
     drop(childs);
-    let served = serve_within(&scratch, Pid::from_child(&child), || serve(own, &mut device));
-    let Some(served) = served else {
-        child.wait().ok();
-        let title =
-            format!("the program's files took more than {} MiB, and it was stopped", DISK >> 20);
-        let help = "does a loop write, or make files, without end?";
-        return Err(Failure::new(FailureKind::Kernel, title, help));
+    let pid = Pid::from_child(&child);
+    let serve = || {
+        let served = serve(own, &mut device);
+        if served.is_ok() {
+            // It may have closed its connection long before its end.
+            wait_for_end(pid);
+        }
+        served
+    };
+    let served = match serve_within(&scratch, LONGEST, pid, serve) {
+        Ok(served) => served,
+        Err(stopped) => {
+            child.wait().ok();
+            let (what, help) = match stopped {
+                Stopped::Full => (
+                    format!("the program's files took more than {} MiB", DISK >> 20),
+                    "does a loop write, or make files, without end?",
+                ),
+                Stopped::Late => (
+                    format!("the program was still running after {} s", LONGEST.as_secs()),
+                    "does it sleep, or launch kernels, without end?",
+                ),
+            };
+            let title = format!("{what}, and it was stopped");
+            return Err(Failure::new(FailureKind::Kernel, title, help));
+        }
     };
     if let Err(error) = served {
         child.kill().ok();
@@ -300,28 +333,44 @@ fn merged(findings: Vec<Finding>) -> Vec<Finding> {
     all
 }
 
-/// Does something while a program runs that may fill its folder, if it has one, up to a limit. `None` if it was killed for that.
-fn serve_within<T>(folder: &Path, program: Pid, serve: impl FnOnce() -> T) -> Option<T> {
-    let (done, is_full) = (AtomicBool::new(false), AtomicBool::new(false));
+/// Waits until a child has ended, and leaves it to be waited for, so that its number stays its own.
+fn wait_for_end(child: Pid) {
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    while matches!(waitid(WaitId::Pid(child), ended), Err(Errno::INTR)) {}
+}
+
+/// Does something while a program runs that, if it has a folder, may fill it up to a limit, and run for so long.
+///
+/// # Errors
+/// The program was killed for one of these.
+fn serve_within<T>(
+    folder: &Path,
+    longest: Duration,
+    program: Pid,
+    serve: impl FnOnce() -> T,
+) -> Result<T, Stopped> {
+    let (done, begin) = (AtomicBool::new(false), Instant::now());
     let watch = || {
         while folder.exists() && !done.load(Relaxed) {
-            if exceeds(folder, DISK) {
-                is_full.store(true, Relaxed);
+            let is_full = exceeds(folder, DISK).then_some(Stopped::Full);
+            let stopped = is_full.or((begin.elapsed() > longest).then_some(Stopped::Late));
+            if stopped.is_some() {
                 // It cannot be another's number: the program is waited for later.
                 kill_process(program, Signal::KILL).ok();
-                return;
+                return stopped;
             }
             thread::park_timeout(LOOK);
         }
+        None
     };
-    let served = thread::scope(|scope| {
+    let (served, stopped) = thread::scope(|scope| {
         let watch = scope.spawn(watch);
         let served = serve();
         done.store(true, Relaxed);
         watch.thread().unpark();
-        served
+        (served, watch.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
-    (!is_full.into_inner()).then_some(served)
+    stopped.map_or(Ok(served), Err)
 }
 
 /// The profiles of the kernels, those of most instructions first.
@@ -349,4 +398,23 @@ pub fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     // The system keeps only the lowest eight bits.
     code as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_confined_program_that_waits_is_stopped_by_the_clock() {
+        let folder = tempfile::tempdir().unwrap();
+        let sleeping = |seconds: &str, longest| {
+            let mut child = Command::new("sleep").arg(seconds).spawn().unwrap();
+            let pid = Pid::from_child(&child);
+            let served = serve_within(folder.path(), longest, pid, || wait_for_end(pid));
+            (served, child.wait().unwrap().signal())
+        };
+        let killed = Some(Signal::KILL.as_raw());
+        assert_eq!(sleeping("600", Duration::from_millis(200)), (Err(Stopped::Late), killed));
+        assert_eq!(sleeping("0.2", Duration::from_secs(60)), (Ok(()), None));
+    }
 }
