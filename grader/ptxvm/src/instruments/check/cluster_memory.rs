@@ -2,7 +2,7 @@
 //! [`super::shared`] compares what a block does in its own memory.
 //!
 //! The barrier of the cluster orders blocks, and so do fences, releases and acquires by words of global memory: that is known to
-//! [`HappensBefore`]. Barrier objects that other blocks arrive at, and strong accesses of the cluster's own shared memory, are taken
+//! [`super::order::happens_before::HappensBefore`]. Barrier objects that other blocks arrive at, and strong accesses of the cluster's own shared memory, are taken
 //! generously: whoever waits for one of them learns all that any block of the cluster has released by any of them. That may hide a race,
 //! but never reports a false one.
 
