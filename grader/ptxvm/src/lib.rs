@@ -279,6 +279,7 @@ pub use instruments::provenance::number::Number;
 pub use instruments::provenance::origins::Origin;
 pub use instruments::provenance::precision::ComputedStep;
 pub use instruments::provenance::replace::{ReplacedValue, RoundedOnTheWay};
+pub use instruments::provenance::slice::StoredElement;
 pub use instruments::provenance::tracker::ElementOrigin;
 pub use instruments::recording::{
     LaneAccess, Place, RecordedAccess, RecordedStep, Recording, RecordingRequest, RegisterWrite,

@@ -5,7 +5,7 @@ use crate::finding::{SourceLoc, ThreadId};
 use crate::provenance::{Factor, KernelFactor, KernelSum, KernelTerm, Place};
 use diagnostic::Failure;
 use indexmath::Values;
-use ptxvm::{BufferId, Expansion, Number, Product, Provenance};
+use ptxvm::{BufferId, Expansion, Number, Product, Provenance, StoredElement};
 pub use ptxvm::{ComputedStep, ReplacedValue, RoundedOnTheWay};
 use puzzle::case::{Case, Role};
 use puzzle::tensor::{DType, size_of};
@@ -153,11 +153,9 @@ impl Followed<'_> {
         instead: &[f64],
         is_right: &dyn Fn(f64) -> bool,
     ) -> Vec<Vec<ReplacedValue>> {
-        let Some(buffer) = self.session.buffer(at.tensor) else {
-            return vec![Vec::new(); instead.len()];
-        };
-        let start = |buffer, byte| self.start(case, buffer, byte);
-        self.provenance.replaceable(buffer, byte(case, at), &start, got, instead, is_right)
+        let replaceable =
+            |it: StoredElement<'_>| self.provenance.replaceable(it, instead, is_right);
+        self.ask(case, at, got, replaceable).unwrap_or_else(|| vec![Vec::new(); instead.len()])
     }
 
     /// The roundings behind an element, `got`, without which it would have been one for which `is_right` holds.
@@ -168,9 +166,7 @@ impl Followed<'_> {
         got: f64,
         is_right: &dyn Fn(f64) -> bool,
     ) -> Vec<RoundedOnTheWay> {
-        let Some(buffer) = self.session.buffer(at.tensor) else { return Vec::new() };
-        let start = |buffer, byte| self.start(case, buffer, byte);
-        self.provenance.roundings(buffer, byte(case, at), &start, got, is_right)
+        self.ask(case, at, got, |it| self.provenance.roundings(it, is_right)).unwrap_or_default()
     }
 
     /// The step whose lost digits make an element, `got`, wrong: with exact values there it would have been one for which `is_right` holds.
@@ -181,9 +177,7 @@ impl Followed<'_> {
         got: f64,
         is_right: &dyn Fn(f64) -> bool,
     ) -> Option<ComputedStep> {
-        let buffer = self.session.buffer(at.tensor)?;
-        let start = |buffer, byte| self.start(case, buffer, byte);
-        self.provenance.loses_digits(buffer, byte(case, at), &start, got, is_right)
+        self.ask(case, at, got, |it| self.provenance.loses_digits(it, is_right))?
     }
 
     /// The first step on the way to an element, `got`, for which `holds` does not, though it does for what the step is computed from.
@@ -194,9 +188,7 @@ impl Followed<'_> {
         got: f64,
         holds: fn(f64) -> bool,
     ) -> Option<ComputedStep> {
-        let buffer = self.session.buffer(at.tensor)?;
-        let start = |buffer, byte| self.start(case, buffer, byte);
-        self.provenance.first_without(buffer, byte(case, at), &start, got, holds)
+        self.ask(case, at, got, |it| self.provenance.first_without(it, holds))?
     }
 
     /// The thread that stored an element last; `None` if no kernel wrote it.
@@ -215,23 +207,19 @@ impl Followed<'_> {
         got: f64,
         is_right: &dyn Fn(f64) -> bool,
     ) -> Vec<(String, f64)> {
-        let Some(buffer) = self.session.buffer(at.tensor) else { return Vec::new() };
-        let start = |buffer, byte| self.start(case, buffer, byte);
-        let found = self.provenance.not_finite(buffer, byte(case, at), &start, got, is_right);
+        let found = self.ask(case, at, got, |it| self.provenance.not_finite(it, is_right));
         let named = |(buffer, byte): (BufferId, i64)| {
             let address = self.session.device.memory().address(buffer);
             let tensor = &case.tensors[self.session.placed.index(address)?].tensor;
             let flat = usize::try_from(byte).ok()? / size_of(tensor.dtype);
             Some((tensor.element_name(flat), self.start(case, buffer, byte)?))
         };
-        found.into_iter().filter_map(named).collect()
+        found.unwrap_or_default().into_iter().filter_map(named).collect()
     }
 
     /// The elements of tensors that an element, `got`, was computed from; `None` where that was not followed to its end.
     pub fn origins(&self, case: &Case, at: Place, got: f64) -> Option<Vec<OriginElement>> {
-        let buffer = self.session.buffer(at.tensor)?;
-        let start = |buffer, byte| self.start(case, buffer, byte);
-        let found = self.provenance.origins(buffer, byte(case, at), &start, got)?;
+        let found = self.ask(case, at, got, |it| self.provenance.origins(it))??;
         let named = |origin: ptxvm::Origin| {
             let (buffer, byte) = origin.place;
             let address = self.session.device.memory().address(buffer);
@@ -240,6 +228,19 @@ impl Followed<'_> {
             Some(OriginElement { tensor, flat, slope: origin.slope, line: origin.loc })
         };
         found.into_iter().map(named).collect()
+    }
+
+    /// Asks for something about an element, `got`; `None` if its tensor has no buffer.
+    fn ask<R>(
+        &self,
+        case: &Case,
+        at: Place,
+        got: f64,
+        question: impl FnOnce(StoredElement<'_>) -> R,
+    ) -> Option<R> {
+        let start = |buffer, byte| self.start(case, buffer, byte);
+        let buffer = self.session.buffer(at.tensor)?;
+        Some(question(StoredElement { buffer, byte: byte(case, at), value: got, start: &start }))
     }
 
     /// What an element was before the first launch.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::support::{Device, Plain, integers};
 use ptxvm::{
     BufferId, ElementOrigin, Expansion, Factor, Launch, Number, Options, Origin, Provenance,
-    launch_with_provenance,
+    StoredElement, launch_with_provenance,
 };
 
 const CONV: &str = "fixtures/conv.ptx";
@@ -73,6 +73,16 @@ impl Followed {
         }
         sum
     }
+}
+
+/// The element of `buffer` at this byte, which should be `value`; `start` gives what the elements of tensors were before.
+fn stored(
+    buffer: BufferId,
+    byte: u64,
+    value: f64,
+    start: &dyn Fn(BufferId, i64) -> Option<f64>,
+) -> StoredElement<'_> {
+    StoredElement { buffer, byte, value, start }
 }
 
 fn params(device: &Device, buffers: &[BufferId], sizes: &[usize]) -> Vec<Vec<u8>> {
@@ -232,7 +242,7 @@ fn a_value_that_decides_the_result_is_found_by_putting_another_in_its_place() {
         // The other number, which is tried beside it, decides nothing here.
         let tried = [instead, 1e30];
         let [found, other] =
-            &followed.provenance.replaceable(out, 8, &start, got, &tried, &is_right)[..]
+            &followed.provenance.replaceable(stored(out, 8, got, &start), &tried, &is_right)[..]
         else {
             panic!()
         };
@@ -269,7 +279,7 @@ fn the_elements_that_an_element_is_computed_from_are_its_origins() {
     followed.run("k", [1; 3], [1; 3], 0, given);
     let start = |_, byte: i64| x.get(byte as usize / 4).map(|&x| f64::from(x));
     let of = |byte: u64, got: f64| {
-        let found = followed.provenance.origins(out, byte, &start, got)?;
+        let found = followed.provenance.origins(stored(out, byte, got, &start))?;
         let brief = |o: &Origin| (o.place.1, o.slope, o.loc.as_ref().map(|loc| loc.line));
         Some(found.iter().map(brief).collect::<Vec<_>>())
     };
@@ -314,7 +324,7 @@ fn a_rounding_that_makes_an_element_wrong_is_found() {
     let start = |_, _| Some(f64::from(x));
     let found = |byte: u64, got: f64, right: f64| {
         let is_right = |value: f64| (value - right).abs() < 1e-5;
-        followed.provenance.roundings(out, byte, &start, got, &is_right)
+        followed.provenance.roundings(stored(out, byte, got, &start), &is_right)
     };
     let half = half::f16::from_f32(x + 1.0).to_f64();
     let [rounding] = &found(0, 3.0 * half, right)[..] else { panic!() };
@@ -365,21 +375,21 @@ fn the_step_that_loses_digits_or_is_the_first_infinity_is_found() {
     let exact = f64::from(x) * f64::from(x) - 10020.0;
     let found = |right: f64| {
         let is_right = |value: f64| (value - right).abs() < 1e-6;
-        followed.provenance.loses_digits(out, 0, &start, got, &is_right)
+        followed.provenance.loses_digits(stored(out, 0, got, &start), &is_right)
     };
     let step = found(2.0 * exact).unwrap();
     assert_eq!((step.operation, step.operands), ("+", [f64::from(x * x), -10020.0]));
     assert_eq!((step.value, step.exact), (f64::from(x * x - 10020.0), exact));
     assert_eq!(step.loc.map(|loc| loc.line), Some(7));
     assert_eq!(found(2.0 * exact + 0.1), None, "wrong without rounding, too");
+    let first =
+        |byte, got, holds| followed.provenance.first_without(stored(out, byte, got, &start), holds);
     for (byte, got) in [(4, f64::NAN), (8, f64::INFINITY)] {
-        let step =
-            followed.provenance.first_without(out, byte, &start, got, f64::is_finite).unwrap();
+        let step = first(byte, got, f64::is_finite).unwrap();
         assert_eq!((step.operation, step.value), ("exp2", f64::INFINITY));
         assert_eq!(step.operands, [f64::from(10.0 * x); 2]);
         assert_eq!(step.loc.map(|loc| loc.line), Some(10));
     }
-    let first = |byte, got, holds| followed.provenance.first_without(out, byte, &start, got, holds);
     assert_eq!(first(0, got, f64::is_finite), None);
     let nan = first(4, f64::NAN, |value| !value.is_nan()).unwrap();
     assert_eq!((nan.operation, nan.loc.map(|loc| loc.line)), ("*", Some(11)), "the product with 0");

@@ -13,7 +13,7 @@ pub(crate) mod precision;
 mod registers;
 pub(crate) mod replace;
 pub(crate) mod rules;
-mod slice;
+pub(crate) mod slice;
 pub(crate) mod tracker;
 
 use self::arena::{Arena, LocationId, NodeId};

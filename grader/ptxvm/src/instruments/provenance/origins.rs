@@ -3,7 +3,7 @@
 
 use super::Provenance;
 use super::arena::Node;
-use super::slice::{Rule, Slice};
+use super::slice::{Rule, Slice, StoredElement};
 use crate::memory::buffer::BufferId;
 use crate::source_loc::SourceLoc;
 
@@ -23,20 +23,12 @@ pub struct Origin {
 
 impl Provenance {
     /// The elements that an element of a named tensor was computed from; one that several lines loaded stands there for each of them.
-    /// `None` where it was not followed to its end, or was computed from too much. The arguments are those of [`Self::replaceable`].
-    pub fn origins(
-        &self,
-        buffer: BufferId,
-        byte: u64,
-        start: &dyn Fn(BufferId, i64) -> Option<f64>,
-        got: f64,
-    ) -> Option<Vec<Origin>> {
-        let number = self.tensors.get(&buffer)?;
-        let cell = self.global.at(buffer.address() + byte, number.bytes())?;
-        if !cell.node.is_some() {
+    /// `None` where it was not followed to its end, or was computed from too much.
+    pub fn origins(&self, element: StoredElement<'_>) -> Option<Vec<Origin>> {
+        if !self.node_of(element)?.0.is_some() {
             return Some(Vec::new());
         }
-        let slice = self.slice(buffer, byte, start, got, MAX_VALUES)?;
+        let slice = self.slice(element, MAX_VALUES)?;
         if slice.rules.iter().any(|rule| matches!(rule, Rule::Unknown(None))) {
             return None;
         }

@@ -4,8 +4,7 @@
 
 use super::Provenance;
 use super::arena::{LocationId, Node, is_float_function};
-use super::slice::{Instead, Rule, Slice};
-use crate::memory::buffer::BufferId;
+use super::slice::{Instead, Rule, Slice, StoredElement};
 use crate::source_loc::SourceLoc;
 
 /// Values that an element is computed from, at most: each is computed once more.
@@ -34,16 +33,13 @@ pub struct ComputedStep {
 impl Provenance {
     /// The line where the digits of an element go: without any rounding the element would have been one for which `is_right` holds, and it
     /// would be so too if only the results of that line were exact, which are far less so than what they are computed from. The step of
-    /// that line with the largest error; `None` if there is no such line. The arguments are those of [`Self::replaceable`].
+    /// that line with the largest error; `None` if there is no such line.
     pub fn loses_digits(
         &self,
-        buffer: BufferId,
-        byte: u64,
-        start: &dyn Fn(BufferId, i64) -> Option<f64>,
-        got: f64,
+        element: StoredElement<'_>,
         is_right: &dyn Fn(f64) -> bool,
     ) -> Option<ComputedStep> {
-        let slice = self.slice(buffer, byte, start, got, MAX_VALUES)?;
+        let slice = self.slice(element, MAX_VALUES)?;
         let exact = slice.exact();
         if !is_right(*exact.last()?) {
             return None;
@@ -70,16 +66,13 @@ impl Provenance {
     }
 
     /// The first step on the way to an element for which `holds` does not, while it does for all that the step is computed from: to be
-    /// finite, or a number. The other arguments are those of [`Self::replaceable`].
+    /// finite, or a number.
     pub fn first_without(
         &self,
-        buffer: BufferId,
-        byte: u64,
-        start: &dyn Fn(BufferId, i64) -> Option<f64>,
-        got: f64,
+        element: StoredElement<'_>,
         holds: fn(f64) -> bool,
     ) -> Option<ComputedStep> {
-        let slice = self.slice(buffer, byte, start, got, MAX_VALUES)?;
+        let slice = self.slice(element, MAX_VALUES)?;
         let holds = |at: &usize| holds(slice.values[*at]);
         let is_first = |at: &usize| {
             !holds(at)

@@ -3,7 +3,7 @@
 
 use super::Provenance;
 use super::arena::{LocationId, Node};
-use super::slice::{Instead, Rule};
+use super::slice::{Instead, Rule, StoredElement};
 use crate::memory::buffer::BufferId;
 use crate::source_loc::SourceLoc;
 use std::collections::BTreeMap;
@@ -36,18 +36,14 @@ pub struct RoundedOnTheWay {
 
 impl Provenance {
     /// For each number of `instead`: the values behind an element of a named tensor which, if they had been that, would have made it one
-    /// for which `is_right` holds, in the order in which they were computed. `start` gives what the elements of tensors were before the
-    /// first launch. Empty where the element was not followed or was computed from too much.
+    /// for which `is_right` holds, in the order in which they were computed. Empty where the element was not followed or was computed from too much.
     pub fn replaceable(
         &self,
-        buffer: BufferId,
-        byte: u64,
-        start: &dyn Fn(BufferId, i64) -> Option<f64>,
-        got: f64,
+        element: StoredElement<'_>,
         instead: &[f64],
         is_right: &dyn Fn(f64) -> bool,
     ) -> Vec<Vec<ReplacedValue>> {
-        let Some(slice) = self.slice(buffer, byte, start, got, MAX_VALUES) else {
+        let Some(slice) = self.slice(element, MAX_VALUES) else {
             return vec![Vec::new(); instead.len()];
         };
         let candidates = (0..slice.nodes.len().saturating_sub(1)).filter_map(|at| {
@@ -79,16 +75,13 @@ impl Provenance {
     }
 
     /// The roundings behind an element without which it would have been one for which `is_right` holds: those of one line, or else all.
-    /// Empty if there are none. The arguments are those of [`Self::replaceable`].
+    /// Empty if there are none.
     pub fn roundings(
         &self,
-        buffer: BufferId,
-        byte: u64,
-        start: &dyn Fn(BufferId, i64) -> Option<f64>,
-        got: f64,
+        element: StoredElement<'_>,
         is_right: &dyn Fn(f64) -> bool,
     ) -> Vec<RoundedOnTheWay> {
-        let Some(slice) = self.slice(buffer, byte, start, got, MAX_VALUES) else {
+        let Some(slice) = self.slice(element, MAX_VALUES) else {
             return Vec::new();
         };
         let rounding = |at: usize| match (&slice.rules[at], self.arena.get(slice.nodes[at])) {
@@ -133,17 +126,14 @@ impl Provenance {
     }
 
     /// The elements of tensors behind an element that are NaN or infinite, and each of which makes it wrong: with 0 in the place of all of
-    /// them it would have been one for which `is_right` holds, and without one of them it is not. The arguments are those of
-    /// [`Self::replaceable`]; an element is named by its buffer and byte.
+    /// them it would have been one for which `is_right` holds, and without one of them it is not. An element is
+    /// named by its buffer and byte.
     pub fn not_finite(
         &self,
-        buffer: BufferId,
-        byte: u64,
-        start: &dyn Fn(BufferId, i64) -> Option<f64>,
-        got: f64,
+        element: StoredElement<'_>,
         is_right: &dyn Fn(f64) -> bool,
     ) -> Vec<(BufferId, i64)> {
-        let Some(slice) = self.slice(buffer, byte, start, got, MAX_VALUES) else {
+        let Some(slice) = self.slice(element, MAX_VALUES) else {
             return Vec::new();
         };
         let all: Vec<(usize, (BufferId, i64))> = (0..slice.nodes.len())

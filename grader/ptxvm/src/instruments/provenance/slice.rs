@@ -29,6 +29,19 @@ pub(super) enum Instead {
     Of(usize),
 }
 
+/// An element of a named tensor, as the kernels left it.
+#[derive(Clone, Copy)]
+pub struct StoredElement<'a> {
+    /// The buffer of its tensor.
+    pub buffer: BufferId,
+    /// Where it lies there, in bytes.
+    pub byte: u64,
+    /// What it is.
+    pub value: f64,
+    /// What the elements of tensors were before the first launch, by buffer and byte.
+    pub start: &'a dyn Fn(BufferId, i64) -> Option<f64>,
+}
+
 /// What an element was computed from, each value behind its sources.
 pub(super) struct Slice {
     pub rules: Vec<Rule>,
@@ -45,20 +58,13 @@ pub(super) struct Followed {
 
 impl Provenance {
     /// What an element was computed from, if that gives what it is and if it is no more than `most` values.
-    pub(super) fn slice(
-        &self,
-        buffer: BufferId,
-        byte: u64,
-        start: &dyn Fn(BufferId, i64) -> Option<f64>,
-        got: f64,
-        most: usize,
-    ) -> Option<Slice> {
-        let number = self.tensors.get(&buffer)?;
-        let cell = self.global.at(buffer.address() + byte, number.bytes())?;
-        let mut slice = Slice::of(self, self.before_store(cell.node, *number), start, most)?;
+    pub(super) fn slice(&self, element: StoredElement<'_>, most: usize) -> Option<Slice> {
+        let got = element.value;
+        let (node, number) = self.node_of(element)?;
+        let mut slice = Slice::of(self, self.before_store(node, number), element.start, most)?;
         let result = slice.values.last_mut()?;
         // Nobody has read it, and it is too large for what it was stored as.
-        if *number == Number::F32 && got.is_infinite() && f64::from(*result as f32) == got {
+        if number == Number::F32 && got.is_infinite() && f64::from(*result as f32) == got {
             *result = got;
         }
         let result = *result;
@@ -66,6 +72,13 @@ impl Provenance {
         let is_near = || (result - got).abs() <= DOUBT * got.abs().max(result.abs());
         let is_same = result == got || result.is_nan() && got.is_nan();
         (is_same || got.is_finite() && result.is_finite() && is_near()).then_some(slice)
+    }
+
+    /// The node of an element, and how its tensor stores it; `None` where that is not known.
+    pub(super) fn node_of(&self, element: StoredElement<'_>) -> Option<(NodeId, Number)> {
+        let number = *self.tensors.get(&element.buffer)?;
+        let address = element.buffer.address() + element.byte;
+        Some((self.global.at(address, number.bytes())?.node, number))
     }
 
     /// The node of a value before its last rounding, which is the tensor's own.
