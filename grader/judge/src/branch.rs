@@ -4,7 +4,7 @@
 use crate::verdict::{Cause, TestVerdict, WrongBranch};
 use device::backend::Run;
 use indexmath::{Branch, branches};
-use puzzle::case::{Case, CaseTensor};
+use puzzle::case::Case;
 use std::cmp::Ordering;
 
 /// Wrong elements that are looked at, and correct ones.
@@ -18,11 +18,8 @@ const SAME: f64 = 1e-6;
 pub(crate) fn explain(case: &Case, run: &Run, mut verdict: TestVerdict, at: usize) -> TestVerdict {
     let diff = &verdict.diffs[at];
     // Where the same stands everywhere, no condition is behind it; of a single element it says nothing.
-    let is_uniform = match diff.cause {
-        Some(Cause::AllZero) => diff.wrong.len() > 1,
-        Some(Cause::AllNan | Cause::Unchanged | Cause::NothingWritten) => true,
-        _ => false,
-    };
+    let is_all_zero = diff.cause == Some(Cause::AllZero) && diff.wrong.len() > 1;
+    let is_uniform = diff.computes_nothing() || is_all_zero;
     if diff.variant.is_some() || diff.unwritten_count > 0 || is_uniform {
         return verdict;
     }
@@ -32,8 +29,7 @@ pub(crate) fn explain(case: &Case, run: &Run, mut verdict: TestVerdict, at: usiz
 }
 
 fn wrong_branch(case: &Case, run: &Run, name: &str, wrong: &[bool]) -> Option<WrongBranch> {
-    let is_it = |t: &CaseTensor| t.wanted().is_some_and(|(tensor, _)| tensor.name == name);
-    let index = case.tensors.iter().position(is_it)?;
+    let index = case.output(name)?;
     let got = &run.tensors.get(index)?.values;
     let known = case.known_for(name);
     let of = |is_wrong: bool| {

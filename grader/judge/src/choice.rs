@@ -23,8 +23,7 @@ pub(crate) fn explain(case: &Case, run: &Run, mut verdict: TestVerdict, at: usiz
 
 fn wrong_choice(case: &Case, run: &Run, diff: &TensorDiff) -> Option<WrongChoice> {
     let (name, wrong) = (&*diff.tensor.name, &diff.wrong);
-    let is_it = |t: &CaseTensor| t.wanted().is_some_and(|(tensor, _)| tensor.name == name);
-    let index = case.tensors.iter().position(is_it)?;
+    let index = case.output(name)?;
     let (got, expected) = (&run.tensors.get(index)?.values, case.expected(name)?);
     let known = case.known_for(name);
     let of = |flat: usize, at: f64| candidate(&case.formula, &known, (name, flat), at as i64);

@@ -7,7 +7,7 @@ use device::backend::Run;
 use indexmath::{
     Approx, Fit, Observation, SizedFormula, Values, Variant, compare_variants, search_variants,
 };
-use puzzle::case::{Case, CaseLaunch, CaseTensor, is_within_bound, last_launch_with};
+use puzzle::case::{Case, CaseLaunch, is_within_bound, last_launch_with};
 use std::borrow::Cow;
 
 /// After so many cases a single variant is believed. Several that fit all of them go through the others: sizes that were equal by
@@ -211,8 +211,7 @@ struct Seen<'a> {
 impl<'a> Seen<'a> {
     /// `None` if the run left elements out.
     fn of(case: &'a Case, run: &'a Run, name: &'a str) -> Option<Self> {
-        let is_it = |t: &CaseTensor| t.wanted().is_some_and(|(tensor, _)| tensor.name == name);
-        let index = case.tensors.iter().position(is_it)?;
+        let index = case.output(name)?;
         let got = run.tensors.get(index)?;
         let (tensor, expected) = case.tensors[index].wanted()?;
         let is_whole = !tensor.dtype.is_float();

@@ -3,7 +3,7 @@
 use crate::grade::Program;
 use crate::verdict::TestVerdict;
 use device::finding::SourceLoc;
-use puzzle::case::{Case, CaseArg, CaseTensor};
+use puzzle::case::{Case, CaseArg};
 use puzzle::tensor::DType;
 use toolchain::ptx;
 
@@ -33,8 +33,7 @@ pub(crate) fn explain(
 }
 
 fn first(program: &Program, case: &Case, name: &str) -> Option<SourceLoc> {
-    let is_it = |t: &CaseTensor| t.wanted().is_some_and(|(tensor, _)| tensor.name == name);
-    let index = case.tensors.iter().position(is_it)?;
+    let index = case.output(name)?;
     let fills_a_half = |args: &[CaseArg]| {
         case.tensors.iter().enumerate().any(|(i, t)| {
             args.contains(&CaseArg::Tensor(i))

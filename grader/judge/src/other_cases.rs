@@ -3,7 +3,7 @@
 
 use crate::drawn::DrawnCases;
 use indexmath::Dims;
-use puzzle::case::{Case, CaseArg, CaseLaunch, CaseTensor};
+use puzzle::case::{Case, CaseArg, CaseLaunch};
 use puzzle::draw::{self, Flavour, Plan};
 use puzzle::oracle;
 use puzzle::spec::{Check, Data, DataKind, SizeRange, Spec, Test};
@@ -192,8 +192,7 @@ impl<'s> OtherCases<'s> {
 
 /// The names of the kernels that a tensor of a case is passed to. Of two ways to compute it neither has all those of the other.
 fn users(case: &Case, tensor: &str) -> BTreeSet<String> {
-    let is_it = |t: &CaseTensor| t.wanted().is_some_and(|(wanted, _)| wanted.name == tensor);
-    let index = case.tensors.iter().position(is_it);
+    let index = case.output(tensor);
     let takes = |launch: &&CaseLaunch| {
         index.is_some_and(|index| launch.args.contains(&CaseArg::Tensor(index)))
     };

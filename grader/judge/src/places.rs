@@ -20,11 +20,9 @@ pub(crate) fn explain(
     at: usize,
 ) -> TestVerdict {
     let diff = &verdict.diffs[at];
-    let is_wrong_everywhere = matches!(
-        diff.cause,
-        Some(Cause::NothingWritten | Cause::Unchanged | Cause::AllNan | Cause::Special { .. })
-    );
-    if !diff.is_explained() && !is_wrong_everywhere && diff.unwritten_count == 0 {
+    let is_special = matches!(diff.cause, Some(Cause::Special { .. }));
+    if !diff.is_explained() && !diff.computes_nothing() && !is_special && diff.unwritten_count == 0
+    {
         verdict.diffs[at].places = wrong_places(trials, case, diff);
     }
     verdict

@@ -3,7 +3,7 @@
 
 use crate::grade;
 use crate::other_cases::OtherCases;
-use crate::verdict::{Cause, CorrectSizes, SizeLimit, TensorDiff, TestVerdict};
+use crate::verdict::{CorrectSizes, SizeLimit, TensorDiff, TestVerdict};
 use device::backend::Backend;
 use puzzle::case::{Case, CaseLaunch};
 use puzzle::draw::Flavour;
@@ -34,7 +34,7 @@ pub(crate) fn explain(
     let elements: usize = case.tensors.iter().map(|t| t.tensor.len()).sum();
     let diff = &verdict.diffs[at];
     let most = if diff.is_explained() { FEW_ELEMENTS } else { MAX_ELEMENTS };
-    if diff.has_cause() || is_wrong_everywhere(diff) || elements > most {
+    if diff.has_cause() || diff.computes_nothing() || elements > most {
         return verdict;
     }
     let flavours = match verdict.smallest {
@@ -48,11 +48,6 @@ pub(crate) fn explain(
     let failing = flavours.into_iter().map(search).find(Search::fails);
     verdict.diffs[at].size_limit = failing.and_then(|search| search.limit());
     verdict
-}
-
-/// Where nothing is computed at all, no size is behind it.
-fn is_wrong_everywhere(diff: &TensorDiff) -> bool {
-    matches!(diff.cause, Some(Cause::NothingWritten | Cause::Unchanged | Cause::AllNan))
 }
 
 struct Search<'a, 's> {

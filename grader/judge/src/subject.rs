@@ -90,11 +90,7 @@ pub(crate) fn wrong_elements<'s, 'a>(
     let Some(diff) = verdict.diffs.iter().find(|diff| diff.tensor.name == name) else {
         return Vec::new();
     };
-    let Some(tensor) =
-        subject.case.tensors.iter().position(|t| t.wanted().is_some_and(|(t, _)| t.name == name))
-    else {
-        return Vec::new();
-    };
+    let Some(tensor) = subject.case.output(name) else { return Vec::new() };
     let block = diff.terms.thread.as_ref().map(|thread| thread.id.block);
     let first = diff.terms.mismatch;
     let rest = diff.mismatches.iter().rev().filter(|m| m.flat != first.flat);

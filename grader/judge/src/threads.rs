@@ -6,7 +6,6 @@ use crate::verdict::{TensorDiff, TestVerdict, ThreadGroup, WrongThreads};
 use device::finding::ThreadId;
 use device::provenance::Place;
 use device::vm::expansion::Effort;
-use puzzle::case::CaseTensor;
 use std::collections::BTreeSet;
 
 /// Elements whose threads are looked at.
@@ -27,9 +26,7 @@ pub(crate) fn explain(subject: &Subject<'_>, mut verdict: TestVerdict, at: usize
 
 fn wrong_threads(subject: &Subject<'_>, diff: &TensorDiff) -> Option<WrongThreads> {
     let case = subject.case;
-    let is_it =
-        |t: &CaseTensor| t.wanted().is_some_and(|(tensor, _)| tensor.name == diff.tensor.name);
-    let tensor = case.tensors.iter().position(is_it)?;
+    let tensor = case.output(&diff.tensor.name)?;
     let followed = subject.whole(Effort::QUICK)?;
     let writer = |flat| followed.writer(case, Place { tensor, flat });
     let writers: Vec<ThreadId> = (0..diff.wrong.len()).map(writer).collect::<Option<_>>()?;

@@ -135,6 +135,11 @@ pub struct TensorDiff {
 }
 
 impl TensorDiff {
+    /// Whether every element is what it was, or NaN, whatever the formula says.
+    pub fn computes_nothing(&self) -> bool {
+        matches!(self.cause, Some(Cause::NothingWritten | Cause::Unchanged | Cause::AllNan))
+    }
+
     /// Whether a wrong formula, part, condition, line or choice explains what is wrong.
     pub fn has_cause(&self) -> bool {
         self.variant.is_some()

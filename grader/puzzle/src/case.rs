@@ -64,6 +64,12 @@ impl Case {
         }
     }
 
+    /// The index in `tensors` of an output, by its name in the formula.
+    pub fn output(&self, name: &str) -> Option<usize> {
+        let is_it = |t: &CaseTensor| t.wanted().is_some_and(|(tensor, _)| tensor.name == name);
+        self.tensors.iter().position(is_it)
+    }
+
     /// The elements that must be in an output at the end, by its name in the formula.
     pub fn expected(&self, name: &str) -> Option<&[Approx]> {
         self.tensors.iter().find_map(|CaseTensor { tensor, role }| match role {

@@ -15,7 +15,7 @@ use judge::expansion::{Row, RowKind};
 use judge::explain::Explanation;
 use judge::grade::Program;
 use memory::{Layout, Memory};
-use puzzle::case::{Case, CaseTensor};
+use puzzle::case::Case;
 use serde::Serialize;
 use serde_json::Value;
 use steps::{Accesses, Instruction, Writes};
@@ -149,8 +149,7 @@ impl Recorded {
     fn new(subject: &Subject<'_>, titles: &[String], most: usize) -> Result<Self, Failure> {
         let Subject { program, vm, optimised, case, explanation, .. } = *subject;
         // A tensor that is changed in place has another name in the formula.
-        let is_it = |t: &CaseTensor| t.wanted().is_some_and(|(of, _)| of == explanation.tensor);
-        let element = case.tensors.iter().position(is_it);
+        let element = case.output(&explanation.tensor.name);
         let writer = match (explanation.writer, element) {
             (Some(thread), _) if case.launches.len() == 1 => Some((0, thread)),
             (_, Some(tensor)) => optimised.last_writer(case, tensor, explanation.flat)?,

@@ -5,14 +5,12 @@ use crate::expansion::{element_terms, formula_terms, name_line, with_own_lines};
 use crate::verdict::TestVerdict;
 use device::provenance::{KernelSum, Provenance};
 use indexmath::ElementRef;
-use puzzle::case::{Case, CaseTensor};
+use puzzle::case::Case;
 
 /// Index in `case.tensors` and position of the element whose [`Provenance`] the report can use.
 pub fn element_to_trace(case: &Case, verdict: &TestVerdict) -> Option<(usize, usize)> {
     let diff = verdict.diffs.first()?;
-    let is_wrong = |t: &CaseTensor| t.wanted().is_some_and(|(tensor, _)| tensor == diff.tensor);
-    let index = case.tensors.iter().position(is_wrong)?;
-    Some((index, diff.terms.mismatch.flat))
+    Some((case.output(&diff.tensor.name)?, diff.terms.mismatch.flat))
 }
 
 /// Adds the products of the formula to each output that is wrong.
