@@ -20,15 +20,22 @@ const AT_ENDS: usize = 64;
 /// Up to so many multiplications and additions for the elements of an output; where these take more, fewer are looked at.
 const MOST: u64 = 1 << 28;
 
-/// What is expected of some elements of each output in a run. Kernels of one formula share it, since computing it can take
-/// seconds.
+/// What the outputs of kernels are compared with: kernels of one formula share it, since finding it can take seconds. It is kept by all that
+/// it depends on.
 #[derive(Default)]
-pub struct Expected(BTreeMap<(String, u64), Rc<Vec<Vec<Approx>>>>);
+pub struct Expected {
+    /// The elements of each output that are looked at.
+    elements: BTreeMap<String, Rc<Vec<Output>>>,
+    /// What they should be in the run with this number.
+    values: BTreeMap<(String, u64), Rc<Vec<Vec<Approx>>>>,
+}
 
 /// The elements of the outputs of a plan that are compared with the formula.
 pub struct Check<'a> {
     plan: &'a Plan<'a>,
-    outputs: Vec<Output>,
+    /// What the elements and their values depend on.
+    key: String,
+    outputs: Rc<Vec<Output>>,
 }
 
 /// Some elements of an output.
@@ -43,9 +50,14 @@ struct Output {
 }
 
 impl<'a> Check<'a> {
-    /// Chooses the elements.
-    pub fn new(plan: &'a Plan<'a>) -> Self {
+    /// Chooses the elements, unless they are among `shared`, where they then are.
+    pub fn new(plan: &'a Plan<'a>, shared: &mut Expected) -> Self {
         let test = &plan.bench.test;
+        let buffers: Vec<_> = test.buffers.iter().map(Buffer::computed).collect();
+        let key = format!("{} {buffers:?}", plan.data_key());
+        if let Some(outputs) = shared.elements.get(&key) {
+            return Self { plan, key, outputs: Rc::clone(outputs) };
+        }
         let names = test.outputs();
         let wanted: Vec<&str> = names.iter().map(String::as_str).collect();
         let all = test.formula.cost(&wanted).steps <= ALL;
@@ -55,8 +67,9 @@ impl<'a> Check<'a> {
                 if all { Vec::new() } else { affordable(plan, &name, &buffer.tensor, i) };
             Some(Output { buffer: i, name, elements })
         };
-        let outputs = test.buffers.iter().enumerate().filter_map(output).collect();
-        Self { plan, outputs }
+        let outputs = Rc::new(test.buffers.iter().enumerate().filter_map(output).collect());
+        shared.elements.insert(key.clone(), Rc::clone(&outputs));
+        Self { plan, key, outputs }
     }
 
     /// Has the elements read back.
@@ -111,13 +124,13 @@ impl<'a> Check<'a> {
 
     /// What the elements of each output should be in the run with number `run`.
     fn expected(&self, run: u64, shared: &mut Expected) -> Result<Rc<Vec<Vec<Approx>>>, Failure> {
-        let key = (format!("{} {:?}", self.plan.data_key(), self.outputs), run);
-        if let Some(expected) = shared.0.get(&key) {
+        let key = (self.key.clone(), run);
+        if let Some(expected) = shared.values.get(&key) {
             return Ok(Rc::clone(expected));
         }
         let expected = self.computed(&self.plan.known(run));
         let expected = Rc::new(expected.map_err(|error| self.plan.unknown(&error.to_string()))?);
-        shared.0.insert(key, Rc::clone(&expected));
+        shared.values.insert(key, Rc::clone(&expected));
         Ok(expected)
     }
 
@@ -225,8 +238,8 @@ bytes = "4*(M*K + K*N + M*N)"
         let spec = Spec::parse(SPEC, Path::new("x.toml")).unwrap();
         for (bench, complete) in spec.benches.iter().zip([true, false]) {
             let plan = Plan::new(&spec, bench, 5, &mut GivenTensors::default()).unwrap();
-            let check = Check::new(&plan);
             let mut shared = Expected::default();
+            let check = Check::new(&plan, &mut shared);
             assert_eq!(check.is_complete(), complete);
             let good = [right(&check, 3), right(&check, 16)];
             let compared = check.verdict(&good, &mut shared).unwrap().unwrap();

@@ -237,7 +237,7 @@ fn time_entry(
         return Ok(ContestantResult::Refused(why));
     }
     let plan = Plan::new(&entry.spec, bench, settings.seed, &mut shared.given)?;
-    let check = Check::new(&plan);
+    let check = Check::new(&plan, &mut shared.expected);
     let mut job = match &program.host {
         None => plan.job(&program, settings.cold),
         Some(host) => {
@@ -290,7 +290,7 @@ fn vendor(
     };
     let Some(vendor) = &bench.vendor else { return Ok(None) };
     let plan = Plan::new(spec, bench, settings.seed, &mut shared.given)?;
-    let check = Check::new(&plan);
+    let check = Check::new(&plan, &mut shared.expected);
     let Some(mut job) = plan.vendor_job(vendor, settings.cold) else { return Ok(None) };
     check.ask(&mut job);
     let timed = gpu::time(Box::new(job))?;
