@@ -63,21 +63,25 @@ mod tests {
     use super::*;
     use crate::isa::matrix::{Fragment, Layout, Role, Shape};
 
-    /// One row by one column of 8 elements.
-    fn sum(a: [u64; 8], b: [u64; 8], c: f32, scalars: [Scalar; 2]) -> f32 {
-        let shape = Shape { m: 1, n: 1, k: 8 };
+    /// One row by one column of `k` elements.
+    fn row_by_column(k: usize, scalars: [Scalar; 2]) -> Product {
+        let shape = Shape { m: 1, n: 1, k };
         let fragment = |role, scalar| {
             let (rows, cols) = Fragment::size(role, shape);
             Fragment { role, layout: Layout::Mma, scalar, rows, cols, slots: Vec::new() }
         };
-        let op = Product {
+        Product {
             shape,
             d: fragment(Role::Sum, Scalar::F32),
             a: fragment(Role::A, scalars[0]),
             b: fragment(Role::B, scalars[1]),
             c: fragment(Role::Sum, Scalar::F32),
             saturate: false,
-        };
+        }
+    }
+
+    fn sum(a: [u64; 8], b: [u64; 8], c: f32, scalars: [Scalar; 2]) -> f32 {
+        let op = row_by_column(8, scalars);
         f32::from_bits(product(&op, &a.to_vec(), &b.to_vec(), &vec![c.to_bits().into()])[0] as u32)
     }
 
@@ -99,19 +103,7 @@ mod tests {
 
     #[test]
     fn sums_of_a_group_have_thirteen_bits_behind_the_point() {
-        let shape = Shape { m: 1, n: 1, k: 2 };
-        let fragment = |role, scalar| {
-            let (rows, cols) = Fragment::size(role, shape);
-            Fragment { role, layout: Layout::Mma, scalar, rows, cols, slots: Vec::new() }
-        };
-        let op = Product {
-            shape,
-            d: fragment(Role::Sum, Scalar::F32),
-            a: fragment(Role::A, Scalar::E5m2),
-            b: fragment(Role::B, Scalar::E5m2),
-            c: fragment(Role::Sum, Scalar::F32),
-            saturate: false,
-        };
+        let op = row_by_column(2, [Scalar::E5m2; 2]);
         // e5m2: 0x3C is 1, 0x08 is 2^-13, 0x04 is 2^-14.
         let sum = |a: [u64; 2], c: f32| {
             let bits = of_group(&op, &a.to_vec(), &vec![0x3C; 2], &vec![c.to_bits().into()])[0];
