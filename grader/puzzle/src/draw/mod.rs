@@ -117,7 +117,7 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
     let (beside, shared) = (drawer.beside_partners(), drawer.shared());
     let none = Vec::new();
     let long_together = drawer.long_together();
-    let derived = drawer.derived_between();
+    let (derived, just_past) = (drawer.derived_between(), drawer.just_past());
     // The largest set may lack a kernel, which needs large sizes as well.
     for &set in &covering(&sets) {
         for (sizes, flavour) in [
@@ -127,8 +127,10 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
             // Ties are seldom in the few small windows of other cases.
             (if chooses(spec) { &together } else { &none }, Flavour::Ties),
             (if may_be_infinite { &together } else { &none }, Flavour::Infinite),
+            (if may_be_infinite { &between } else { &none }, Flavour::Infinite),
             (&long_together, Flavour::Integers),
             (&derived, Flavour::Integers),
+            (&just_past, Flavour::Integers),
             (&beside, Flavour::LargestLast),
             (&shared, Flavour::Integers),
             // Parts that are large or have many bits, so that one that is rounded shows.

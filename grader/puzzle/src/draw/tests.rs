@@ -568,6 +568,30 @@ fn each_size_is_least_beside_each_equal_pair() {
     }
 }
 
+/// A filter of 6 x 6 is just past the small ones; 160 and 224 are odd multiples of a warp.
+#[test]
+fn filters_just_past_the_small_ones_and_odd_multiples_of_a_warp_are_drawn() {
+    let (conv, product) = (puzzle("10_conv_backward_input.toml"), puzzle("03_fc_forward.toml"));
+    for seed in 0..10 {
+        let drawn = plans(&conv, seed);
+        for size in 6..=10 {
+            assert!(drawn.iter().any(|p| p.free["F"] == size), "{seed}, {size}");
+        }
+        let odd = |p: &Plan| [160, 224].contains(&p.free["in_features"]);
+        assert!(plans(&product, seed).iter().any(odd), "{seed}");
+    }
+}
+
+/// What stands in a row that starts past the reach of 16 bits.
+#[test]
+fn a_row_of_the_weights_starts_past_what_16_bits_hold() {
+    let spec = puzzle("06_fc_backward.toml");
+    for seed in 0..10 {
+        let starts = |p: &Plan| (p.free["out_features"] - 1) * p.free["in_features"] >= 1 << 16;
+        assert!(plans(&spec, seed).iter().any(starts), "{seed}");
+    }
+}
+
 /// A short may number the planes, or a row of tiles come out of a quotient of floats.
 #[test]
 fn planes_are_more_than_a_short_holds_and_derived_sizes_divide_badly() {

@@ -15,6 +15,16 @@ const LARGER: i64 = 3;
 /// array that is too small.
 const BETWEEN: [(i64, i64); 4] = [(33, 64), (65, 128), (129, 256), (257, 1_024)];
 
+/// How many values past the small ones are drawn one by one, of a size that is never very long.
+const ONE_BY_ONE: i64 = 5;
+
+/// The one of them of which an odd multiple of a warp is drawn, or one past a multiple: whole vectors and whole warps, and half a step of
+/// many loops.
+const WARPS: (i64, i64) = BETWEEN[2];
+
+/// The one of which an odd multiple of half a warp is drawn, if the seed does not choose one that divides badly.
+const HALF_WARPS: (i64, i64) = BETWEEN[3];
+
 impl Drawer<'_> {
     /// For each size cases in which it is larger than in all small ones: first those in which the others are large among theirs, since a
     /// mistake may need a large window and a large stride, then those in which one half of them is large and the other as small as it can be. (Most
@@ -29,6 +39,27 @@ impl Drawer<'_> {
             half_large.extend(self.with_large_others(range, !half));
         }
         (all_large, half_large)
+    }
+
+    /// For each size that is never very long, such as a filter's, a case for each of the first values past the small ones: a kernel may
+    /// have special code for such a size, and by chance a certain value is rare.
+    pub fn just_past(&mut self) -> Vec<Dims> {
+        let drawn = self.drawn;
+        let mut all = Vec::new();
+        for range in drawn.ranges.iter().filter(|r| r.max < r.longest && r.longest <= SHORT) {
+            for size in range.max + 1..=range.longest.min(range.max + ONE_BY_ONE) {
+                all.extend((0..TRIES).find_map(|i| {
+                    // Smaller and smaller, until they are cheap enough.
+                    let draws = 1 + i / SMALLER;
+                    let free = self.random(Some((range, size)), |values| values.take(draws).min());
+                    let fits = drawn.allows(self.spec, &free)
+                        && self.is_possible(&free, SMALL_STEPS)
+                        && self.is_brief(&free);
+                    fits.then_some(free)
+                }));
+            }
+        }
+        all
     }
 
     /// A case in which this size is large, and of the others those as small as they can be whose bits in `least` are set.
@@ -54,17 +85,29 @@ impl Drawer<'_> {
     }
 
     /// For each size one of each of the ranges between its small ones and its long one, if the cost allows: one that divides
-    /// badly, with the others so small that most axes do. And for each block one in which its last warp is partly used.
+    /// badly, with the others so small that most axes do, or an odd multiple of a warp or of half a warp. And for each block one in
+    /// which its last warp is partly used.
     pub fn between(&mut self) -> Vec<Dims> {
         let (drawn, blocks) = (self.drawn, self.blocks());
         let mut all = Vec::new();
         for range in &drawn.ranges {
             let within = |n: &i64| (range.max + 1..=range.longest).contains(n);
-            let badly = BETWEEN.iter().map(|&(least, most)| -> Vec<i64> {
-                (least..=most).filter(|n| divides_badly(*n) && within(n)).collect()
+            let by_halves = self.below(2) == 0;
+            let in_ranges = BETWEEN.iter().map(|&(least, most)| -> Vec<i64> {
+                let those = |is: fn(i64) -> bool| -> Vec<i64> {
+                    (least..=most).filter(|n| is(*n) && within(n)).collect()
+                };
+                match (least, most) {
+                    WARPS => {
+                        let odd = those(|n| n % 64 == 32);
+                        if odd.is_empty() { those(|n| n % 32 == 1) } else { odd }
+                    }
+                    HALF_WARPS if by_halves => those(|n| n % 32 == 16),
+                    _ => those(divides_badly),
+                }
             });
             let partly = blocks.iter().map(|block| vec![block - 1]).filter(|n| within(&n[0]));
-            for sizes in badly.chain(partly) {
+            for sizes in in_ranges.chain(partly) {
                 if sizes.is_empty() {
                     continue;
                 }

@@ -8,7 +8,7 @@ use crate::spec::{SizeRange, Test};
 use crate::tensor::Tensor;
 use indexmath::Dims;
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How far beyond that it may be: not always by one, so that no remainder is special.
 const BEYOND: usize = 40;
@@ -91,33 +91,39 @@ impl Drawer<'_> {
         })
     }
 
-    /// For each size a case in which it is long: in two of them, which the seed chooses, as long as the cost allows, one of which may
-    /// cost more; in the others past the usual sizes of arrays.
+    /// For each size a case in which it is long: in two of them, which the seed chooses, as long as the cost allows; in the others past
+    /// the usual sizes of arrays. One of those that end before what a short holds, which the seed chooses too, is past that at a higher
+    /// price.
     pub fn long(&mut self) -> Vec<Dims> {
         let drawn = self.drawn;
         let order = self.stream.permutation(drawn.ranges.len() as u32);
         // Those that end early need no turn.
         let turns: Vec<usize> = order.into_iter().map(|at| at as usize).collect();
-        let mut turns = turns.into_iter().filter(|&at| drawn.ranges[at].longest > SHORT);
-        let (first, second) = (turns.next(), turns.next());
-        let mut all = Vec::new();
+        let mut turns: Vec<usize> =
+            turns.into_iter().filter(|&at| drawn.ranges[at].longest > SHORT).collect();
+        let mut all = BTreeMap::new();
         for (i, range) in drawn.ranges.iter().enumerate().filter(|(_, r)| r.min < r.longest) {
-            let is_chosen = Some(i) == first || Some(i) == second;
-            let long = self.long_in(range, if is_chosen { LONG_COST } else { LONG_COST / 2 });
-            // Past what a short holds at a higher price, for one of them.
-            let is_short = |free: &Dims| free[&range.name] <= REACH_OF_A_SHORT as i64;
+            let is_chosen = turns.iter().take(2).any(|&turn| turn == i);
+            let cost = if is_chosen { LONG_COST } else { LONG_COST / 2 };
+            let long = self.lengths(range).into_iter();
+            let long = long.map(|length| self.with(range, length, (4, cost))).find(Option::is_some);
+            all.insert(i, long.flatten());
+        }
+        turns.retain(|at| {
+            let range = &drawn.ranges[*at];
+            let long = all.get(at).and_then(Option::as_ref);
+            long.is_none_or(|free| free[&range.name] <= REACH_OF_A_SHORT as i64)
+        });
+        for at in turns {
+            let range = &drawn.ranges[at];
             let past = REACH_OF_A_SHORT as i64 + 1 + self.below(BEYOND) as i64;
-            if Some(i) == first && past <= range.longest && long.as_ref().is_none_or(is_short) {
-                all.extend(self.with(range, past, (4, LARGE_COST)).or(long));
-            } else {
-                all.extend(long);
+            let free = (past <= range.longest).then(|| self.with(range, past, (4, LARGE_COST)));
+            if let Some(free) = free.flatten() {
+                all.insert(at, Some(free));
+                break;
             }
         }
-        all
-    }
-
-    fn long_in(&mut self, range: &SizeRange, cost: u64) -> Option<Dims> {
-        self.lengths(range).into_iter().find_map(|length| self.with(range, length, (4, cost)))
+        all.into_values().flatten().collect()
     }
 
     /// The long values of a size, the longest first.
@@ -259,9 +265,9 @@ impl Drawer<'_> {
 /// What is counted of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Count {
-    /// All elements.
+    /// The elements, but for those of the last plane.
     All,
-    /// Those of a plane, which is made of the last two axes.
+    /// The elements of a plane, which is made of the last two axes, but for those of its last row.
     Plane,
     /// The combinations of so many leading axes, which a kernel numbers when it divides the number of an element by the sizes of the
     /// others: the rows, or the planes.
@@ -269,11 +275,15 @@ enum Count {
 }
 
 impl Count {
+    /// How many there are in front of the last row or plane, if there are rows or planes: an index of 16 bits may be that of a row's
+    /// start, to which the column is added.
     fn of(self, tensor: &Tensor) -> usize {
-        match self {
-            Self::All => tensor.len(),
-            Self::Plane => tensor.shape.iter().rev().take(2).product(),
-            Self::Leading(axes) => tensor.shape.iter().take(axes).product(),
+        let trailing = |axes: usize| tensor.shape.iter().rev().take(axes).product::<usize>();
+        match (self, tensor.shape.len()) {
+            (Self::Leading(axes), _) => tensor.shape.iter().take(axes).product(),
+            (_, 0 | 1) => tensor.len(),
+            (Self::Plane, _) | (Self::All, 2) => trailing(2) - trailing(1),
+            (Self::All, _) => tensor.len() - trailing(2),
         }
     }
 }
