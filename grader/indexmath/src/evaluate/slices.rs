@@ -107,7 +107,7 @@ impl Slices {
                 let own = (sum.propagated - factor * self.errors[flat]).max(0.0);
                 sum.propagated = factor * earlier.propagated + own;
                 let correlated = target.correlated || target.profile.may_correlate(sum.terms);
-                let any = store(*sum, &target.profile, correlated, layout.dtype);
+                let any = store(*sum, &target.profile, (correlated, true), layout.dtype);
                 let bound = elements[i].bound.max(any.bound);
                 elements[i] = Approx { bound, ..any };
             }

@@ -58,7 +58,7 @@ fn run_wanted(
     for contribution in &statement.contributions {
         run_contribution(lowered, contribution, tensors, wanted, &mut target)?;
     }
-    stored(&target, &lowered.tensors[statement.target])
+    stored(&target, &lowered.tensors[statement.target], statement.reduces())
 }
 
 /// Computes a statement part by part, on all cores.
@@ -95,15 +95,16 @@ fn run_parts(
     Ok(elements)
 }
 
-/// The elements that a kernel stores.
+/// The elements that a kernel stores. `reduces` is that of [`store`].
 ///
 /// # Errors
 /// Data for which rounding decides a result.
-fn stored(target: &Accumulators, layout: &Layout) -> Result<Vec<Approx>> {
+fn stored(target: &Accumulators, layout: &Layout, reduces: bool) -> Result<Vec<Approx>> {
     let stored = (0..target.len()).map(|at| {
         let sum = target.sum(at);
         let value = if sum.terms == 0.0 { 0.0 } else { sum.value };
-        store(RunningSum { value, ..sum }, &target.profile, target.correlated, layout.dtype)
+        let how = (target.correlated, reduces);
+        store(RunningSum { value, ..sum }, &target.profile, how, layout.dtype)
     });
     let elements: Vec<Approx> = stored.collect();
     match target.ambiguity {
@@ -163,7 +164,7 @@ fn run_recurrence(
         }
         tensors[recurrence.error] = errors;
         state.take_back(&mut tensors, statement.target, recurrence.error);
-        let mut elements = stored(&target, layout)?;
+        let mut elements = stored(&target, layout, true)?;
         let sums = (&target, factors.as_deref());
         state.allow_any_order(recurrence, at, sums, &mut elements, layout);
         state.put(at, &elements, layout, recurrence.axis);

@@ -67,6 +67,20 @@ impl LoweredStatement {
         let mut to_tensor = nests.filter(|nest| matches!(nest.target.array, Array::Tensor(_)));
         to_tensor.any(|nest| nest.target.affine_subscripts().is_none())
     }
+
+    /// Whether sizes or data decide how many terms an element has: not if each nest has one term for each element.
+    pub(crate) fn reduces(&self) -> bool {
+        let each = |nest: &LoopNest| {
+            let axes = nest.target.affine_subscripts()?;
+            let indices = axes.iter().map(|axis| axis.terms.len());
+            Some(indices.clone().all(|n| n <= 1) && indices.sum::<usize>() == nest.loops.len())
+        };
+        let is_single = |contribution: &LoweredContribution| {
+            contribution.temporaries.is_empty()
+                && contribution.nests.iter().all(|nest| each(nest) == Some(true))
+        };
+        self.recurrence.is_some() || !self.contributions.iter().all(is_single)
+    }
 }
 
 /// The order of a statement that reads its own target: slice by slice along an axis.

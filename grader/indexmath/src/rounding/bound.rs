@@ -49,11 +49,14 @@ pub(crate) struct RunningSum {
 }
 
 /// The element of type `dtype` that a kernel stores. It accumulates in f32 (f64 for an f64 tensor, and in
-/// integers for an integer tensor). `profile` is that of the terms; `correlated` says whether their roundings may be.
+/// integers for an integer tensor). `profile` is that of the terms; `correlated` says whether their roundings may be. `reduces` says
+/// whether the number of terms depends on sizes or data: then atomic additions may sum them up, which take subnormal numbers for zero
+/// (PTX ISA, `atom`), and tensor cores, which may. What a formula writes out, such as `a + b * c`, is computed by instructions that keep
+/// them.
 pub(crate) fn store(
     sum: RunningSum,
     profile: &RoundingProfile,
-    correlated: bool,
+    (correlated, reduces): (bool, bool),
     dtype: DType,
 ) -> Approx {
     let RunningSum { value, magnitude, terms, propagated } = sum;
@@ -74,15 +77,17 @@ pub(crate) fn store(
     if exact && format.holds(value) && magnitude <= sum_max {
         return done(0.0);
     }
+    // Functions may flush subnormal numbers as well.
+    let flushes = reduces || propagated > 0.0;
+    let underflow = if flushes { format.underflow } else { format.gradual_underflow };
     let mut bound = propagated;
     if !exact {
         let kernel = relative_error(roundings, format.accumulator_roundoff, correlated);
         let evaluation = relative_error(roundings, f64::EPSILON / 2.0, true);
-        bound +=
-            (kernel + evaluation) * (magnitude + propagated) + (roundings + 1.0) * format.underflow;
+        bound += (kernel + evaluation) * (magnitude + propagated) + (roundings + 1.0) * underflow;
     } else if dtype.is_float() && !format.holds(value) {
         // A value of a wider type, converted once.
-        bound += value.abs() * format.accumulator_roundoff + format.underflow;
+        bound += value.abs() * format.accumulator_roundoff + underflow;
     }
     let stored = value.abs() + bound;
     bound += stored * format.store_roundoff + format.store_underflow;

@@ -16,6 +16,8 @@ pub(crate) struct Format {
     pub store_underflow: f64,
     /// What an operation may lose to underflow, where subnormal numbers may be flushed to zero.
     pub underflow: f64,
+    /// The same where they are kept: the distance of the accumulator's subnormal numbers.
+    pub gradual_underflow: f64,
     /// The greatest finite value.
     pub max: f64,
     /// The least finite value.
@@ -37,6 +39,7 @@ impl Format {
             store_roundoff: 0.0,
             store_underflow: 0.0,
             underflow: 2_f64.powi(-126),
+            gradual_underflow: 2_f64.powi(-149),
             max: f64::from(f32::MAX),
             min: -f64::from(f32::MAX),
             accumulator_max: f64::from(f32::MAX),
@@ -74,6 +77,7 @@ impl Format {
                 accumulator_roundoff: 2_f64.powi(-53),
                 exact_up_to: 2_f64.powi(53),
                 underflow: f64::MIN_POSITIVE,
+                gradual_underflow: 2_f64.powi(-1074),
                 max: f64::MAX,
                 min: f64::MIN,
                 accumulator_max: f64::MAX,

@@ -301,6 +301,25 @@ fn small_sums_and_subnormal_numbers() {
     }
 }
 
+/// An addition that the formula writes out keeps subnormal numbers; one that a sum of several terms asks for may be an atomic one,
+/// which does not.
+#[test]
+fn only_sums_may_flush_subnormal_numbers() {
+    let tensors = tensors(&[("a", "f32[N]"), ("b", "f32[N]"), ("c", "f32[N]"), ("s", "f32")]);
+    let tiny = f64::from(f32::from_bits(12_345));
+    for (text, target, flushes) in [
+        ("c[i] = a[i] + b[i]", "c", false),
+        ("c[i] = a[i] - 0.5 * b[i]", "c", false),
+        ("s = sum[i] a[i]", "s", true),
+    ] {
+        let formula = Formula::parse(text, &tensors).unwrap().at(&dims(&[("N", 1)])).unwrap();
+        let known =
+            Values::from([("a".to_owned(), vec![tiny]), ("b".to_owned(), vec![3.0 * tiny])]);
+        let got = formula.evaluate(&known, &[target]).unwrap().remove(target).unwrap();
+        assert_eq!(got[0].bound > tiny / 2.0, flushes, "{text}: {:?}", got[0]);
+    }
+}
+
 /// Bounds of intermediate tensors reach what is computed from them.
 #[test]
 fn errors_of_intermediate_tensors_propagate() {
