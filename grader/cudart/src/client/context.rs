@@ -59,7 +59,7 @@ pub(crate) struct Client {
     /// Device memory: addresses and sizes in bytes.
     pub allocations: BTreeMap<u64, u64>,
     /// Device memory that the program must not free: addresses and sizes in bytes.
-    given: BTreeMap<u64, u64>,
+    pub given: BTreeMap<u64, u64>,
     pub managed: Managed,
     /// Memory of the program that it has registered: addresses and sizes in bytes.
     pub(super) registered: BTreeMap<u64, u64>,

@@ -51,6 +51,12 @@ pub fn synchronise() -> Answer<()> {
     }
 }
 
+/// Notes that the memory which the program was given is read in the default stream, by an operation of this name: so does the caller of
+/// its functions when they have returned. Work that nothing orders before that is a race.
+pub fn read_given(operation: &str) {
+    enter(|client| client.read_given(operation));
+}
+
 /// Prints the last output of the program's kernels when it ends.
 pub fn finish() {
     if let Some(client) = client().as_mut() {

@@ -45,6 +45,19 @@ impl Client {
         self.note(OrderStep::Work { stream, call: call.to_owned(), accesses });
     }
 
+    /// Tells that all memory that was given to the program is read in the default stream.
+    ///
+    /// # Errors
+    /// Those of the work before it.
+    pub fn read_given(&mut self, operation: &str) -> Answer<()> {
+        let read = |(&address, &bytes)| AccessedRange { address, bytes, writes: false };
+        let accesses: Vec<AccessedRange> = self.given.iter().map(read).collect();
+        self.in_stream(DEFAULT, |client| {
+            client.note_work(DEFAULT, operation, accesses);
+            Ok(())
+        })
+    }
+
     /// What of some ranges is in memory that the device knows, by its addresses. Of pinned memory it is noted that it is in use.
     pub fn of_device(
         &mut self,

@@ -165,6 +165,33 @@ fn two_streams_need_an_event() {
     }
 }
 
+/// Whoever calls the function copies its results in the default stream, which waits for no non-blocking one by itself.
+#[test]
+fn results_are_read_in_the_default_stream() {
+    let page = |flags: &str, wait: &str| {
+        let source = format!(
+            "void twice(const float* d_x, float* d_y, int n)\n{{\n    cudaStream_t s;\n\
+            \x20   cudaStreamCreateWithFlags(&s, {flags});\n\
+            \x20   cudaEvent_t done;\n    cudaEventCreate(&done);\n\
+            \x20   double_all<<<1, n, 0, s>>>(d_x, d_y, n);\n\
+            \x20   cudaEventRecord(done, s);\n    {wait};\n}}\n"
+        );
+        Bench::new(SPEC, &source).page()
+    };
+    for (flags, wait) in [
+        ("cudaStreamDefault", ""),
+        ("cudaStreamNonBlocking", "cudaStreamSynchronize(s)"),
+        ("cudaStreamNonBlocking", "cudaStreamWaitEvent(0, done)"),
+    ] {
+        let right = page(flags, wait);
+        assert!(right.contains("1 of 1 tests passed"), "{flags}, {wait}: {right}");
+    }
+    let wrong = page("cudaStreamNonBlocking", "");
+    assert!(!wrong.contains("1 of 1 tests passed"), "{wrong}");
+    assert!(wrong.contains("nothing orders `double_all` in stream 1"), "{wrong}");
+    assert!(wrong.contains("`the caller's cudaMemcpy` in the default stream"), "{wrong}");
+}
+
 #[test]
 fn the_heap_of_kernels_is_as_large_as_host_code_says() {
     let source = "__global__ void take(size_t bytes, const float* x, float* y, int n)\n{\n\

@@ -17,6 +17,9 @@ use std::process::ExitCode;
 /// First argument of the process in which host code runs.
 pub const CHILD_COMMAND: &str = "__host-child";
 
+/// How a read of the results is called, which host code must have ordered behind its work.
+const READ_BY_CALLER: &str = "the caller's cudaMemcpy";
+
 /// Exit code of a child that cannot even start.
 const NOT_STARTED: u8 = 3;
 
@@ -94,6 +97,7 @@ fn run(folder: &Path) -> io::Result<()> {
                 return Ok(());
             }
         }
+        cudart::client::read_given(READ_BY_CALLER);
         if let Some((name, words)) = native::synchronize() {
             report.say(&Line::CudaError(name, words));
         }
