@@ -60,8 +60,8 @@
 //!
 //! # What is supported
 //!
-//! - Types of 8 to 64 bits, `f16`, `bf16`, `f32` and pairs of these, `f64`; all rounding modes. Words of 128 bits can be moved, loaded
-//!   and stored.
+//! - Types of 8 to 64 bits, `f16`, `bf16`, `f32` and pairs of these, `f64`; all rounding modes. Words of 128 bits can be moved, loaded,
+//!   stored, exchanged and compared (`atom.exch.b128`, `atom.cas.b128`).
 //! - Integer, logic, bit-field, carry, dot-product and video arithmetic; float arithmetic; `cvt` between all of these, and to
 //!   and from `tf32`, `e4m3` and `e5m2`; comparisons, also of pairs.
 //! - Global, shared (static and dynamic), local, constant and parameter memory; generic addresses; vectors; cache and ordering
@@ -73,6 +73,7 @@
 //!   with 64 KiB of frames for each thread.
 //! - `malloc`, `free`, `new` and `delete`, with a heap of 8 MiB ([`HEAP_SIZE`], or [`Memory::resize_heap`]) that a [`Memory`] keeps from launch to launch.
 //!   [`Memory::heap_use`] says what has not been freed.
+//! - Launches from kernels: the caller of [`launch()`] gets them with the outcome ([`Outcome::children`]), and runs them.
 //! - Cooperative groups: tiles of any size, and `this_grid().sync()` in a cooperative launch ([`Options::cooperative`]). As many
 //!   blocks are resident at once as on an H200: 132 multiprocessors with 2,048 threads, 32 blocks and 228 KiB of shared memory each.
 //!   Resident blocks of any launch may wait for each other.
@@ -297,6 +298,7 @@ pub use launch::entry::{
 pub use launch::footprint::Footprint;
 pub use launch::outcome::Outcome;
 pub use launch::schedule::Schedule;
+pub use machine::child_launch::ChildLaunch;
 pub use memory::Memory;
 pub use memory::buffer::{Access, BufferId, HostFault, Init};
 pub use memory::heap::{HEAP_SIZE, HeapUse};

@@ -60,6 +60,7 @@ pub(crate) fn written(program: &Program) -> Option<BTreeSet<usize>> {
         Op::Store(address, _) => flow.target(address),
         Op::PoisonPropagatingStore(store) => flow.target(&store.address),
         Op::Atom(atom) => flow.target(&atom.address),
+        Op::WideAtom(atom) => flow.target(&atom.address),
         Op::Matrix(matrix) => match &**matrix {
             Matrix::Store(tile) => flow.target(&tile.address),
             Matrix::Rows(rows) if rows.stores => flow.target(&rows.address),
@@ -103,6 +104,7 @@ impl PointerFlow {
             Op::Load(_, elements) => self.load(elements),
             Op::PoisonPropagatingLoad(load) => self.load(&load.elements),
             Op::Atom(atom) => self.add(atom.dst, loaded(atom.dst)),
+            Op::WideAtom(atom) => atom.dst.iter().for_each(|&dst| self.add(dst, loaded(dst))),
             Op::Matrix(matrix) => self.matrix(matrix),
             Op::Texture(texture) => self.texture(texture),
             &Op::Shfl { dst: Some(dst), a, .. } | &Op::Redux(_, dst, a) => {

@@ -142,6 +142,18 @@ pub struct Atom {
     pub c: Slot,
 }
 
+/// `atom.exch.b128` or `atom.cas.b128`. Words of 128 bits are pairs of words of 64, the low one first.
+#[derive(Clone, Copy, Debug)]
+pub struct WideAtom {
+    pub address: Address,
+    /// Takes the old value.
+    pub dst: [Slot; 2],
+    /// What `cas` compares the old value with; `exch` does not.
+    pub expected: Option<[Reg64; 2]>,
+    /// The new value.
+    pub value: [Reg64; 2],
+}
+
 /// Source lane of a shuffle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shuffle {
@@ -202,6 +214,19 @@ pub enum System {
     Malloc { size: u32, result: Option<u32> },
     /// `free(pointer)`: local address of the pointer.
     Free { pointer: u32 },
+    /// `__cudaCDP2GetParameterBufferV2(kernel, grid, block, shared)`: the first half of a launch.
+    PrepareLaunch { request: LaunchRequest, result: Option<u32> },
+    /// `__cudaCDP2LaunchDeviceV2(parameters, stream)`: its second half. Local addresses of both, and of the result.
+    LaunchPrepared { parameters: u32, stream: u32, result: Option<u32> },
+}
+
+/// Local addresses of what a kernel says of a launch: the kernel's address, two triples of words, and a word.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchRequest {
+    pub kernel: u32,
+    pub grid: u32,
+    pub block: u32,
+    pub shared: u32,
 }
 
 /// A frame of the call stack begins: for a function that may be active more than once in a thread.
@@ -270,6 +295,7 @@ pub enum Op {
     /// May take what such a load found; the choice itself follows.
     PoisonCheckingChoice(PoisonCheckingChoice),
     Atom(Box<Atom>),
+    WideAtom(Box<WideAtom>),
     /// Copies bytes of local memory: destination, source, size (arguments and results of calls).
     CopyLocal(u32, u32, u32),
     /// Lanes with the guard go to the target, the others on; both meet again at `join`.

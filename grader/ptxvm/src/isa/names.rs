@@ -111,6 +111,13 @@ pub struct Elements {
 }
 
 impl Elements {
+    /// A single value of so many bytes, as unsigned as it is.
+    pub fn one(slot: Slot, bytes: u32) -> Self {
+        let slots = [slot, Slot::Sink, Slot::Sink, Slot::Sink];
+        let element = Element { bytes, signed: false, register_bits: bytes * 8 };
+        Self { slots, count: 1, element }
+    }
+
     /// Bytes of the whole access.
     pub fn size(&self) -> u32 {
         self.element.bytes * u32::from(self.count)

@@ -10,6 +10,7 @@ use crate::instruments::touched::{TouchMonitor, TouchedBytes};
 use crate::instruments::trace::TracedAccess;
 use crate::instruments::watchpoint::LastWriter;
 use crate::lanes::coordinates;
+use crate::machine::child_launch::ChildLaunch;
 use crate::source_loc::SourceLoc;
 
 /// Bytes that a launch may print; the rest is dropped. The hardware's buffer holds as much.
@@ -30,6 +31,9 @@ pub struct Outcome {
     pub printed: String,
     /// The bytes of global memory that it touched, if that was asked for.
     pub touched: Vec<TouchedBytes>,
+    /// What the kernel launched, block after block: to be run now, before anything that waits for the kernel. Those that wait for the
+    /// others come last.
+    pub children: Vec<ChildLaunch>,
     /// The memory that the checks needed.
     pub footprint: Footprint,
 }
@@ -93,6 +97,7 @@ impl Run<'_, '_> {
             if outcome.printed.len() < MAX_PRINTED {
                 outcome.printed.push_str(&result.printed);
             }
+            outcome.children.extend(result.children);
             outcome.trace.extend(result.trace);
             if let Some((pc, thread)) = result.written {
                 outcome.writer = Some(LastWriter {
@@ -102,6 +107,8 @@ impl Run<'_, '_> {
                 });
             }
         }
+        // Stable: others keep their order.
+        outcome.children.sort_by_key(|child| child.last);
         outcome
     }
 }

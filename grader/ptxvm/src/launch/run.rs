@@ -18,6 +18,7 @@ use crate::instruments::watchpoint::WatchpointMonitor;
 use crate::isa::names::Pc;
 use crate::lanes::index;
 use crate::machine::block::{BlockStatus, InstructionQuota, WarpScheduler};
+use crate::machine::child_launch::ChildLaunch;
 
 /// The result of one block.
 pub(super) struct BlockResult {
@@ -25,6 +26,7 @@ pub(super) struct BlockResult {
     pub raw: Vec<Raw>,
     pub printed: String,
     pub trace: Vec<TracedAccess>,
+    pub children: Vec<ChildLaunch>,
     /// Instruction and thread of the last write to the watched place.
     pub written: Option<(Pc, u32)>,
 }
@@ -112,6 +114,7 @@ impl<'r, 'e> Run<'r, 'e> {
             raw: std::mem::take(&mut state.log.raw),
             printed: std::mem::take(&mut state.printed),
             trace: Vec::new(),
+            children: std::mem::take(&mut state.children.launched),
             written: None,
         };
         if let Some(Checks { trace, watch, .. }) = &mut state.monitor.checks {
@@ -122,6 +125,7 @@ impl<'r, 'e> Run<'r, 'e> {
         let silent = result.raw.is_empty()
             && result.printed.is_empty()
             && result.trace.is_empty()
+            && result.children.is_empty()
             && result.written.is_none();
         (!silent).then_some(result)
     }

@@ -42,6 +42,8 @@ fn block_budget(launch: &Launch, options: &Options) -> u64 {
 /// A launch that can start.
 pub(crate) struct Setup<'m> {
     pub kernel: &'m Kernel,
+    /// All kernels of the module.
+    kernels: &'m [Kernel],
     launch: &'m Launch,
     memory: &'m Memory,
     constants: Cow<'m, Flat>,
@@ -87,6 +89,7 @@ impl<'m> Setup<'m> {
         memory.prepare(written.as_deref());
         Ok(Self {
             kernel,
+            kernels: &module.kernels,
             launch,
             memory,
             constants,
@@ -116,6 +119,7 @@ impl<'m> Setup<'m> {
             budget: self.budget,
             block_budget: self.block_budget,
             printed: self.printed,
+            kernels: self.kernels,
             workspace: self.workspace,
             simd,
             threaded: (simd.thread)(&self.kernel.program.code),
@@ -217,8 +221,7 @@ fn parameters(kernel: &Kernel, launch: &Launch) -> Result<Flat, LaunchError> {
             "{given} parameters given, but the kernel has {wanted}"
         )));
     }
-    let size = kernel.params.iter().zip(&kernel.param_offsets);
-    let end = size.map(|(param, &offset)| offset as usize + param.size).max().unwrap_or(0);
+    let end = kernel.parameter_bytes();
     let mut bytes = vec![0; end];
     for (index, (value, param)) in launch.params.iter().zip(&kernel.params).enumerate() {
         if value.len() != param.size {

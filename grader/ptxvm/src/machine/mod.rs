@@ -2,6 +2,7 @@
 
 pub(crate) mod async_copies;
 pub(crate) mod block;
+pub mod child_launch;
 pub(crate) mod cluster;
 pub(crate) mod exec;
 pub(crate) mod mbarriers;

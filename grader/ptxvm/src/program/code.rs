@@ -127,7 +127,7 @@ impl Program {
             Op::PoisonPropagatingLoad(access) | Op::PoisonPropagatingStore(access) => {
                 access.address.marks
             }
-            Op::Atom(_) => Marks::STRONG,
+            Op::Atom(_) | Op::WideAtom(_) => Marks::STRONG,
             _ => Marks::default(),
         })
     }

@@ -169,6 +169,10 @@ pub struct ParamType {
 #[derive(Debug)]
 pub struct Kernel {
     pub(crate) name: String,
+    /// What a pointer to it is in device code.
+    pub(crate) address: u64,
+    /// The most threads of a block: its launch bounds.
+    pub(crate) bound: u32,
     pub(crate) params: Vec<ParamType>,
     /// Where each parameter starts in the parameter window.
     pub(crate) param_offsets: Vec<u32>,
@@ -182,6 +186,8 @@ impl Kernel {
     pub(crate) fn refused(name: &str, error: LoadError) -> Self {
         Self {
             name: name.to_owned(),
+            address: 0,
+            bound: hardware::MAX_THREADS,
             params: Vec::new(),
             param_offsets: Vec::new(),
             program: Program::default(),
@@ -219,6 +225,21 @@ impl Kernel {
     /// Sizes and alignments of the parameters, in the order of the declaration.
     pub fn params(&self) -> &[ParamType] {
         &self.params
+    }
+
+    /// The most threads that a block may have, by its launch bounds (`__launch_bounds__`) and the device.
+    pub fn max_threads(&self) -> u32 {
+        self.bound
+    }
+
+    /// Offset and bytes of each parameter in the parameter window.
+    pub(crate) fn placed_params(&self) -> impl Iterator<Item = (u32, usize)> {
+        self.param_offsets.iter().zip(&self.params).map(|(&offset, param)| (offset, param.size))
+    }
+
+    /// Bytes from the first parameter to the end of the last one.
+    pub(crate) fn parameter_bytes(&self) -> usize {
+        self.placed_params().map(|(offset, bytes)| offset as usize + bytes).max().unwrap_or(0)
     }
 
     /// Bytes of shared memory that the kernel declares itself.

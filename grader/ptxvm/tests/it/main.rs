@@ -23,6 +23,7 @@ mod global_race;
 mod golden;
 mod kernels;
 mod labels;
+mod launches;
 mod limits;
 mod matrix;
 mod mbarrier;

@@ -13,8 +13,8 @@ fn kernel(body: &str) -> String {
     )
 }
 
-/// What two threads leave of four words.
-fn left(body: &str, words: [u64; 4]) -> Vec<u64> {
+/// What two threads leave of some words.
+fn left<const N: usize>(body: &str, words: [u64; N]) -> Vec<u64> {
     let mut device = Device::new(&kernel(body));
     let data = device.in_out(&words);
     let params = vec![device.pointer(data)];
@@ -43,6 +43,32 @@ fn they_go_through_shared_memory_and_under_a_predicate() {
 }
 
 #[test]
+fn they_are_exchanged_and_compared_at_once() {
+    // The second thread finds what the first one left.
+    let body = "mov.b128 %rq1,{5,6};\natom.global.exch.b128 %rq2,[%rd1],%rq1;\nst.global.b128 [%rd2+16],%rq2;";
+    assert_eq!(exchanged(body), [5, 6, 1, 2, 5, 6]);
+    // The same in shared memory, and with a generic address.
+    let body = "mov.u64 %rd9,words;\nld.global.b128 %rq3,[%rd1];\nst.shared.b128 [%rd9],%rq3;\nbar.sync 0;\n\
+                mov.b128 %rq1,{5,6};\ncvta.shared.u64 %rd9,%rd9;\natom.acq_rel.cta.exch.b128 %rq2,[%rd9],%rq1;\n\
+                st.global.b128 [%rd2+16],%rq2;";
+    assert_eq!(exchanged(body), [1, 2, 1, 2, 5, 6]);
+    // Both halves count.
+    for (expected, left) in [("1,2", [5, 6]), ("1,3", [1, 2]), ("0,2", [1, 2])] {
+        let body = format!(
+            "mov.b128 %rq1,{{{expected}}};\nmov.b128 %rq2,{{5,6}};\natom.global.cas.b128 %rq3,[%rd1],%rq1,%rq2;\n\
+             st.global.b128 [%rd2+16],%rq3;"
+        );
+        let [low, high] = left;
+        assert_eq!(exchanged(&body), [low, high, 1, 2, low, high], "{expected}");
+    }
+}
+
+/// What two threads leave of two words and the four behind them.
+fn exchanged(body: &str) -> Vec<u64> {
+    left(body, [1, 2, 0, 0, 0, 0])
+}
+
+#[test]
 fn an_address_is_a_multiple_of_16() {
     let mut device =
         Device::new(&kernel("ld.global.b128 %rq1,[%rd2+8];\nst.global.b128 [%rd2],%rq1;"));
@@ -58,7 +84,7 @@ fn an_address_is_a_multiple_of_16() {
 
 #[test]
 fn what_is_not_there_refuses_its_kernel_alone() {
-    let refused = "atom.global.exch.b128 %rq1,[%rd1],%rq2;";
+    let refused = "atom.global.add.b128 %rq1,[%rd1],%rq2;";
     let text = format!(
         "{}.visible .entry other(){{ret;}}",
         kernel(&format!("{refused}\nadd.u64 %rd3,%rd3,1;"))

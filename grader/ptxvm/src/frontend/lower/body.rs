@@ -310,6 +310,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
                 Op::Load(..)
                     | Op::Store(..)
                     | Op::Atom(_)
+                    | Op::WideAtom(_)
                     | Op::PoisonPropagatingLoad(_)
                     | Op::PoisonPropagatingStore(_)
             )

@@ -9,7 +9,7 @@ use crate::isa::bulk::{BoxOperand, BulkLoad, BulkPlace, BulkStore};
 use crate::isa::ir::alu::{Q2, QR, R2};
 use crate::isa::ir::{Alu, AtomOp, Op, Special, Uniform};
 use crate::isa::mbarrier::{Mbarrier, Operation};
-use crate::isa::names::{Address, Base, Element, Elements, Marks, Slot};
+use crate::isa::names::{Address, Base, Elements, Marks, Slot};
 use crate::isa::tensor_map::{MAX_RANK, MapField, SPACE};
 use crate::isa::types::Type;
 use crate::isa::window::Window;
@@ -242,7 +242,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let value = self.source_slot(value, ty)?;
         let address = self.address(address, window, Marks::default())?;
         let address = Address { offset: address.offset.wrapping_add(start.into()), ..address };
-        let elements = word(value, bytes);
+        let elements = Elements::one(value, bytes);
         self.emit(Op::Store(address, elements));
         Ok(())
     }
@@ -265,8 +265,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let from = self.address(from, Some(Window::Shared), Marks::default())?;
         let [to, from] = [to, from].map(|address| self.word_of_lane(address));
         let word_of_map = Slot::Reg32(self.builder.new_r());
-        self.emit(Op::Load(from, word(word_of_map, 4)));
-        self.prepare_op(Op::Store(to, word(word_of_map, 4)));
+        self.emit(Op::Load(from, Elements::one(word_of_map, 4)));
+        self.prepare_op(Op::Store(to, Elements::one(word_of_map, 4)));
         // Every lane may go on with what all of them have copied.
         self.prepare_op(Op::WarpSync);
         Ok(())
@@ -288,13 +288,6 @@ impl<'a> Body<'_, '_, '_, 'a> {
         };
         Address { base, ..address }
     }
-}
-
-/// A load or store of one value.
-fn word(slot: Slot, bytes: u32) -> Elements {
-    let slots = [slot, Slot::Sink, Slot::Sink, Slot::Sink];
-    let element = Element { bytes, signed: false, register_bits: bytes * 8 };
-    Elements { slots, count: 1, element }
 }
 
 /// `.tensor.2d.tile` or `.tensor.4d.im2col`, if it is there.

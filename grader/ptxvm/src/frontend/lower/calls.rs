@@ -6,7 +6,7 @@ use super::callgraph::Call;
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::class::Class;
-use crate::isa::ir::{Alu, EnterFrame, LeaveFrame, Op, System, Uniform, alu};
+use crate::isa::ir::{Alu, EnterFrame, LaunchRequest, LeaveFrame, Op, System, Uniform, alu};
 use crate::isa::names::{Guard, Reg64};
 use crate::isa::types::Type;
 
@@ -48,9 +48,16 @@ impl<'a> Body<'_, '_, '_, 'a> {
             ("__assertfail", &[message, ..]) => System::AssertFail { message },
             ("malloc", &[size]) => System::Malloc { size, result },
             ("free", &[pointer]) => System::Free { pointer },
+            ("__cudaCDP2GetParameterBufferV2", &[kernel, grid, block, shared]) => {
+                let request = LaunchRequest { kernel, grid, block, shared };
+                System::PrepareLaunch { request, result }
+            }
+            ("__cudaCDP2LaunchDeviceV2", &[parameters, stream]) => {
+                System::LaunchPrepared { parameters, stream, result }
+            }
             _ => return self.call_function(name, actual),
         };
-        if matches!(system, System::Malloc { .. } | System::Free { .. }) {
+        if !matches!(system, System::Printf { .. } | System::AssertFail { .. }) {
             // Which block gets which place, and whether there is any left, depends on their order.
             self.builder.program.ordered = true;
         }

@@ -7,6 +7,7 @@ use super::context::Context;
 use crate::error::LoadError;
 use crate::frontend::syntax::ast::Function;
 use crate::program::module::{Kernel, ParamType};
+use hardware::MAX_THREADS;
 
 /// Bytes of parameters that a kernel may have (PTX ISA 5.1.6.1, since PTX 8.1).
 const MAX_PARAMETERS: u64 = 32_764;
@@ -30,7 +31,12 @@ pub(super) fn kernel<'f, 'a>(
         builder.append(code, places, function.line)?;
     }
     let (name, program) = (function.name.to_owned(), builder.finish());
-    Ok(Kernel { name, params, param_offsets, program, refusal: None })
+    let bound = function.block.map_or(MAX_THREADS, |block| {
+        block.iter().fold(1, |all: u32, &threads| all.saturating_mul(threads)).min(MAX_THREADS)
+    });
+    // Every function has one.
+    let address = context.addresses.get(function.name).copied().unwrap_or(0);
+    Ok(Kernel { name, address, bound, params, param_offsets, program, refusal: None })
 }
 
 /// The parameters of a kernel, and the offset of each in the parameter window.

@@ -29,7 +29,8 @@ const SPARSE: &str = "products of sparse matrices are not supported; use mma.syn
 const RESTRICTED: &str =
     "fences of one kind of memory are not supported; use one of scope `.cluster` for all";
 
-const LAUNCHES: &str = "dynamic parallelism is not supported; launch from the host";
+const LAUNCHES: &str =
+    "of the device runtime for launches from kernels it is not supported; call it on the host";
 
 const WARPGROUPS: &str = "of `wgmma` only `mma_async` of all elements of f16, bf16, tf32, e4m3, e5m2, s8 and u8 is supported, with 32 bytes to a row of A";
 
@@ -38,7 +39,10 @@ const STACK: &str = "a thread's stack does not grow; declare an array of a fixed
 /// What belongs together by one part of the opcode.
 const PARTS: [(&str, &str); 6] = [
     ("v8", "vectors of 32 bytes need sm_100; use two of 16"),
-    ("b128", "words of 128 bits can only be moved, loaded and stored; use two of 64 bits"),
+    (
+        "b128",
+        "words of 128 bits can only be moved, loaded, stored, exchanged and compared; use two of 64 bits",
+    ),
     ("rs", "stochastic rounding needs sm_100a; use `.rn`"),
     ("oob", "`.oob` belongs to the tensor memory accelerator of sm_90; remove it"),
     ("e2m1x2", "formats of 4 and 6 bits need sm_100a; use `e4m3` or `e5m2`"),
@@ -117,7 +121,7 @@ mod tests {
         assert!(reason("cp.async.bulk.tensor.3d.im2col::w").contains("boxes of tensors"));
         assert_eq!(reason("texture"), "instruction `texture`");
         assert_eq!(known_reason("add.rn.f32"), None);
-        assert!(function("__cudaCDP2LaunchDeviceV2").contains("from the host"));
+        assert!(function("__cudaCDP2MemcpyAsync").contains("on the host"));
         assert_eq!(function("f"), "call of `f`, which has no body here");
     }
 }

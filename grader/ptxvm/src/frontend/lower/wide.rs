@@ -1,12 +1,12 @@
-//! Words of 128 bits: a register is a pair of 64-bit ones, and only moves and plain accesses know it (PTX ISA 5.2.1).
+//! Words of 128 bits: a register is a pair of 64-bit ones, and only moves, accesses and two atomics know it (PTX ISA 5.2.1).
 
 use super::Body;
 use super::body::{Register, Result};
 use super::memory::Access;
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::{Operand, Registers};
-use crate::isa::ir::Alu;
 use crate::isa::ir::alu::Q1;
+use crate::isa::ir::{Alu, Op, WideAtom};
 use crate::isa::names::{Element, Elements, Marks, Reg64, Slot};
 use crate::isa::types::Type;
 use crate::isa::window::Window;
@@ -73,7 +73,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    /// `ld.b128` and `st.b128`: as two words of 64 bits, 16 bytes at once. True if the instruction was one.
+    /// `ld.b128` and `st.b128`: as two words of 64 bits, 16 bytes at once; `atom.b128`. True if the instruction was one.
     pub fn wide_access(
         &mut self,
         modifiers: &mut Modifiers<'a>,
@@ -82,13 +82,13 @@ impl<'a> Body<'_, '_, '_, 'a> {
         window: Option<Window>,
         marks: Marks,
     ) -> Result<bool> {
+        if access == Access::Reduction || modifiers.has("v2") || !modifiers.take("b128") {
+            return Ok(false);
+        }
+        if access == Access::Atomic {
+            return self.wide_atomic(modifiers, operands, window).map(|()| true);
+        }
         let loads = access == Access::Load;
-        if !loads && access != Access::Store {
-            return Ok(false);
-        }
-        if modifiers.has("v2") || !modifiers.take("b128") {
-            return Ok(false);
-        }
         let [first, second] = self.exactly(operands)?;
         let (register, address) = if loads { (first, second) } else { (second, first) };
         if loads && self.kernel_param(address, window)?.is_some() {
@@ -110,5 +110,31 @@ impl<'a> Body<'_, '_, '_, 'a> {
             self.emit_store(address, elements);
         }
         Ok(true)
+    }
+
+    /// `atom.exch.b128` and `atom.cas.b128`.
+    fn wide_atomic(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+        window: Option<Window>,
+    ) -> Result<()> {
+        let (dst, address, expected, value) = match (modifiers.take_any(&["exch", "cas"]), operands)
+        {
+            (Some("exch"), [dst, address, value]) => (dst, address, None, value),
+            (Some("cas"), [dst, address, expected, value]) => (dst, address, Some(expected), value),
+            _ => return Err(self.malformed("an atomic of 128 bits is `.exch` or `.cas`")),
+        };
+        let address = self.address(address, window, Marks::STRONG)?;
+        let expected = expected.map(|expected| self.wide(expected)).transpose()?;
+        let value = self.wide(value)?;
+        let dst = match dst {
+            Operand::Name("_") => [Slot::Sink; 2],
+            dst => self.wide(dst)?.map(Slot::Reg64),
+        };
+        // A pair of words is not one atomic step on the host.
+        self.builder.program.ordered |= matches!(window, None | Some(Window::Global));
+        self.emit(Op::WideAtom(Box::new(WideAtom { address, dst, expected, value })));
+        Ok(())
     }
 }

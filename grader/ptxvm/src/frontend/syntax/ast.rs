@@ -162,6 +162,8 @@ pub struct Function<'a> {
     pub params: Vec<Variable<'a>>,
     /// The blocks of a cluster, if the kernel says so (`.reqnctapercluster`).
     pub cluster: Option<[u32; 3]>,
+    /// The most threads of a block along each axis, if the kernel says so (`.maxntid`, `.reqntid`).
+    pub block: Option<[u32; 3]>,
     /// Its statements; None if it is only declared.
     pub body: Option<Vec<Line<'a>>>,
     pub line: usize,

@@ -372,18 +372,19 @@ impl<'a> Parser<'_, 'a> {
         let results = if self.is(b'(') { self.parameters()? } else { Vec::new() };
         let name = self.word("a function's name")?;
         let params = if self.is(b'(') { self.parameters()? } else { Vec::new() };
-        // The others are about performance (.maxntid, .minnctapersm, .noreturn ...).
-        let mut cluster = None;
+        // The others are about performance (.minnctapersm, .noreturn ...).
+        let (mut cluster, mut block) = (None, None);
         while !self.is(b'{') && !self.is(b';') {
-            if self.directive() == Some(".reqnctapercluster") {
-                self.next()?;
-                cluster = Some(self.extents()?);
-            } else {
-                self.next()?;
+            let directive = self.directive();
+            self.next()?;
+            match directive {
+                Some(".reqnctapercluster") => cluster = Some(self.extents()?),
+                Some(".maxntid" | ".reqntid") => block = Some(self.extents()?),
+                _ => {}
             }
         }
         let body = if self.eat(b';') { None } else { Some(self.body()?) };
-        Ok(Function { name, is_entry, results, params, cluster, body, line })
+        Ok(Function { name, is_entry, results, params, cluster, block, body, line })
     }
 
     /// Reads one to three extents, `2, 1, 1`; those that are not there are 1.
@@ -464,7 +465,7 @@ $L_2:
         let kernel = &file.functions[1];
         assert_eq!((kernel.params[0].size, kernel.params[0].align), (8, 8));
         assert_eq!((kernel.params[1].size, kernel.params[1].align), (12, 4));
-        assert_eq!(kernel.cluster, Some([2, 4, 1]));
+        assert_eq!((kernel.cluster, kernel.block), (Some([2, 4, 1]), Some([256, 1, 1])));
         let body = kernel.body.as_ref().unwrap();
         assert_eq!(body.len(), 13);
         let Statement::Instruction(shuffle) = &body[8].statement else { panic!("{body:?}") };

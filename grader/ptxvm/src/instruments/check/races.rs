@@ -263,6 +263,7 @@ impl Races {
                 Op::Load(..)
                     | Op::Store(..)
                     | Op::Atom(_)
+                    | Op::WideAtom(_)
                     | Op::PoisonPropagatingLoad(_)
                     | Op::PoisonPropagatingStore(_)
             )

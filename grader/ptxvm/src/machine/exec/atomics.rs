@@ -2,8 +2,8 @@
 
 use super::memory::{AccessInfo, LaneFaults};
 use crate::finding::AccessKind;
-use crate::isa::ir::{Atom, AtomOp};
-use crate::isa::names::{Pc, Slot};
+use crate::isa::ir::{Atom, AtomOp, WideAtom};
+use crate::isa::names::{Pc, Reg64, Slot};
 use crate::isa::ops::{float, half};
 use crate::isa::types::Type;
 use crate::isa::window::Window;
@@ -11,7 +11,7 @@ use crate::lanes::lanes;
 use crate::machine::exec::Machine;
 use crate::machine::monitor::Monitor;
 use crate::memory::Memory;
-use crate::memory::lane_memory::{LaneMemory, within_word};
+use crate::memory::lane_memory::{Fault, LaneMemory, within_word};
 
 /// The new value of a word, from its old value and the operands.
 pub(super) fn combine(op: AtomOp, ty: Type, flush: bool, old: u64, b: u64, c: u64) -> u64 {
@@ -110,9 +110,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     update(shared, lane, address, bytes, new)
                 }
                 Window::Local => update(&mut self.warp.local, lane, address, bytes, new),
-                Window::Const | Window::Param => {
-                    Err(crate::memory::lane_memory::Fault::OutOfBounds)
-                }
+                Window::Const | Window::Param => Err(Fault::OutOfBounds),
             };
             match done {
                 Ok((old, defined)) => {
@@ -135,6 +133,76 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 }
 
+impl<M: Monitor> Machine<'_, '_, M> {
+    /// Executes an exchange or a comparison of 16 bytes (PTX ISA 9.7.13.5, `.b128`), lane by lane. Kernels that have one run on one host
+    /// thread.
+    pub(super) fn wide_atomic(&mut self, pc: Pc, mask: u32, atom: &WideAtom) {
+        self.each_window(mask, &atom.address, |machine, window, mask, addresses| {
+            machine.wide_atomic_in(pc, mask, window, addresses, atom);
+        });
+    }
+
+    fn wide_atomic_in(
+        &mut self,
+        pc: Pc,
+        mask: u32,
+        window: Window,
+        addresses: &[u64; 32],
+        atom: &WideAtom,
+    ) {
+        let op = if atom.expected.is_some() { AtomOp::Cas } else { AtomOp::Exch };
+        let mut faults = LaneFaults::default();
+        for lane in lanes(mask) {
+            let pair = |of: [Reg64; 2]| of.map(|half| self.warp.registers.q(half)[lane]);
+            let (expected, value) = (atom.expected.map(pair), pair(atom.value));
+            let new =
+                |old| if expected.is_none_or(|expected| expected == old) { value } else { old };
+            let done = match window {
+                Window::Global => update_pair(&mut { self.env.memory }, lane, addresses[lane], new),
+                Window::Shared | Window::Cluster => {
+                    update_pair(&mut self.state.shared, lane, addresses[lane], new)
+                }
+                Window::Local => update_pair(&mut self.warp.local, lane, addresses[lane], new),
+                Window::Const | Window::Param => Err(Fault::OutOfBounds),
+            };
+            let old = match done {
+                Ok((old, defined)) => {
+                    faults.undefined |= u32::from(!defined && op == AtomOp::Cas) << lane;
+                    old
+                }
+                Err(fault) => {
+                    faults.add(lane, fault);
+                    [u64::MAX; 2]
+                }
+            };
+            for (&slot, half) in atom.dst.iter().zip(old) {
+                self.warp.registers.set_lane(slot, lane, half);
+            }
+        }
+        let info = AccessInfo {
+            strong: true,
+            operation: (op as u32) << 8 | Type::B64 as u32,
+            ..AccessInfo::plain(pc, AccessKind::Atomic, 16)
+        };
+        self.accessed(info, window, mask, addresses, faults);
+    }
+}
+
+/// Updates 16 bytes; their old value, and whether all words of it were written before.
+fn update_pair(
+    memory: &mut impl LaneMemory,
+    lane: usize,
+    address: u64,
+    new: impl Fn([u64; 2]) -> [u64; 2],
+) -> Result<([u64; 2], bool), Fault> {
+    let place = memory.check(lane, address, 16, true)?;
+    let [low, high] = [0, 8].map(|offset| memory.get(lane, place + offset, 8));
+    for (half, offset) in new([low.0, high.0]).into_iter().zip([0, 8]) {
+        memory.put(lane, place + offset, 8, half);
+    }
+    Ok(([low.0, high.0], low.1 && high.1))
+}
+
 /// Updates memory that no other block sees.
 fn update(
     memory: &mut impl LaneMemory,
@@ -142,7 +210,7 @@ fn update(
     address: u64,
     bytes: u32,
     new: impl Fn(u64) -> u64,
-) -> Result<(u64, bool), crate::memory::lane_memory::Fault> {
+) -> Result<(u64, bool), Fault> {
     let place = memory.check(lane, address, bytes, true)?;
     let (old, defined) = memory.get(lane, place, bytes);
     memory.put(lane, place, bytes, new(old));

@@ -7,6 +7,7 @@ mod calls;
 mod cluster;
 mod copies;
 mod heap;
+mod launches;
 mod matrix;
 mod mbarrier;
 mod memory;

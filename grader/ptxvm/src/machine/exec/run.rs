@@ -130,6 +130,20 @@ impl<M: Monitor> Machine<'_, '_, M> {
                         }
                     }
                 }
+                Op::WideAtom(atom) => {
+                    if active != 0 {
+                        if self.warp.spin.probe.is_some() {
+                            self.probe_access(pc, active, &atom.address, 16, true, true);
+                        }
+                        self.wide_atomic(pc, active, atom);
+                        if !self.state.polled.is_empty()
+                            && self.changes_polled(active, &atom.address)
+                        {
+                            self.warp.current.pc = pc + 1;
+                            return YieldReason::Slice;
+                        }
+                    }
+                }
                 &Op::CopyLocal(to, from, size) => {
                     if self.warp.spin.probe.is_some() {
                         self.probe_local(mask, to, size);
@@ -211,6 +225,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 &Op::System(System::Free { pointer }) => {
                     self.probe_loses_track();
                     self.free(pc, mask, pointer);
+                }
+                Op::System(
+                    call @ (System::PrepareLaunch { .. } | System::LaunchPrepared { .. }),
+                ) => {
+                    self.probe_loses_track();
+                    self.launch_call(mask, call);
                 }
                 &Op::System(System::AssertFail { message }) => {
                     self.assert_fail(pc, mask, message);

@@ -7,6 +7,7 @@ use crate::isa::names::Pc;
 use crate::isa::names::{Guard, Slot};
 use crate::lanes::lanes;
 use crate::machine::async_copies::Copies;
+use crate::machine::child_launch::ChildLaunches;
 use crate::machine::cluster::Cluster;
 use crate::machine::mbarriers::Mbarriers;
 use crate::machine::polled_words::PolledWords;
@@ -15,6 +16,7 @@ use crate::machine::simd::dispatch::Simd;
 use crate::memory::Memory;
 use crate::memory::flat::Flat;
 use crate::program::code::Program;
+use crate::program::module::Kernel;
 
 /// What all blocks of a launch share.
 pub(crate) struct Env<'a> {
@@ -30,6 +32,8 @@ pub(crate) struct Env<'a> {
     pub block_budget: u64,
     /// Bytes that a block may print, with a few for each call.
     pub printed: u64,
+    /// The kernels of the module, which this one may launch.
+    pub kernels: &'a [Kernel],
     /// Address that `%envreg1` and `%envreg2` hold in a cooperative launch; 0 in any other.
     pub workspace: u64,
     pub simd: &'static Simd,
@@ -52,6 +56,8 @@ pub(crate) struct BlockState<M> {
     pub copies: Vec<Copies>,
     /// The words that spinning warps have read and wait to see changed.
     pub polled: PolledWords,
+    /// What the block launches.
+    pub children: ChildLaunches,
     /// The cluster of the block, if it has others.
     pub cluster: Option<Box<Cluster>>,
 }
@@ -70,6 +76,7 @@ impl<M> BlockState<M> {
             mbarriers: Mbarriers::default(),
             copies: vec![Copies::default(); warps as usize],
             polled: PolledWords::default(),
+            children: ChildLaunches::default(),
             cluster: None,
         }
     }
@@ -82,6 +89,7 @@ impl<M> BlockState<M> {
         self.mbarriers.clear();
         self.copies.iter_mut().for_each(Copies::clear);
         self.polled.clear();
+        self.children = ChildLaunches::default();
     }
 }
 

@@ -120,6 +120,7 @@ impl SpinDetector {
         let polls = program.code.iter().any(|instr| match &instr.op {
             Op::Load(address, _) => address.marks.strength.is_marked(),
             Op::Atom(atom) => atom.dst != Slot::Sink,
+            Op::WideAtom(_) => true,
             _ => false,
         });
         let first = if polls { FIRST_PROBE.0 } else { FIRST_PROBE.1 };
