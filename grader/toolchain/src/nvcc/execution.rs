@@ -34,6 +34,15 @@ impl NvccFrontEnd {
         let answer = self.run(place, &[&dry, arguments].concat())?;
         let plan = Plan::read(&answer.stderr_text(), scratch, glue_file);
         if let Some(plan) = plan.filter(|_| answer.success()) {
+            let own = plan.registers_itself().then(|| plan.registration() + glue.text);
+            if let Some(text) = &own {
+                std::fs::write(glue_file, text).map_err(|e| no_scratch(&e))?;
+            }
+            let glue = match &own {
+                // Its names are those of this compilation.
+                Some(text) => &Glue { text, inputs: None },
+                None => glue,
+            };
             let glue = GlueObject::new(self, &plan, glue);
             let first_failure = AtomicUsize::new(usize::MAX);
             let outdated = AtomicBool::new(false);

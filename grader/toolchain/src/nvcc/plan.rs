@@ -64,6 +64,7 @@ impl Plan {
         let DryRun { variables, mut commands } = DryRun::read(text)?;
         let first = only(&commands, |c| c.contains(WRITES_MODULE_ID))?;
         let module_id = after(&commands[first], "--module_id_file_name ")?.to_owned();
+        let source = after(&commands[first], "--orig_src_path_name ").map(str::to_owned);
         commands[first] = commands[first].replace(WRITES_MODULE_ID, "");
 
         let compiles = |c: &str, input: &str| c.contains(" -c ") && c.contains(input);
@@ -84,7 +85,8 @@ impl Plan {
 
         let files_of = |numbers: &[usize]| -> Vec<&str> {
             let all = numbers.iter().flat_map(|&i| files(&commands[i], scratch));
-            all.filter(|file| *file != module_id).collect()
+            // Both read the source, wherever it lies.
+            all.filter(|file| *file != module_id && Some(*file) != source.as_deref()).collect()
         };
         let (of_host, of_device) = (files_of(&host), files_of(&device));
         let independent = !of_host.iter().any(|file| of_device.contains(file));
@@ -102,6 +104,22 @@ impl Plan {
             linker,
             module_id,
         })
+    }
+
+    /// Whether the device code may be linked with that of other files (`-rdc=true`), so that its registration is left to a file that nvcc
+    /// would make of the linked code.
+    pub fn registers_itself(&self) -> bool {
+        self.device.iter().any(|&number| self.commands[number].contains(" --device-c "))
+    }
+
+    /// That file, where there is nothing to link: a function of the name that the source calls.
+    pub fn registration(&self) -> String {
+        let name = self.module_name();
+        format!(
+            "extern \"C\" void __cudaRegisterLinkedBinary(void (*)(void**), void*);\n\
+             extern \"C\" void __cudaRegisterLinkedBinary{name}(void (*all)(void**), void* code, void*, void (*)(void*))\n\
+             {{\n    __cudaRegisterLinkedBinary(all, code);\n}}\n"
+        )
     }
 
     /// What to write into [`Plan::module_id`]: letters, digits and `_`.

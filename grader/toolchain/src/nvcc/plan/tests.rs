@@ -49,6 +49,12 @@ fn what_nvcc_prints_is_a_plan() {
     let variable = |name: &str| plan.variables.iter().find(|(n, _)| n == name);
     assert_eq!(variable("CICC_PATH").unwrap().1, "/cuda/bin/../nvvm/bin");
     assert_eq!(plan.module_name(), "_4_15_k");
+    assert!(!plan.registers_itself());
+    let linked = NVCC_13.replace(" --static-host-stub ", " --device-c ");
+    let plan = Plan::read(&linked, Path::new("/t"), glue).unwrap();
+    assert!(plan.registers_itself());
+    let function = "void __cudaRegisterLinkedBinary_4_15_k(void (*all)(void**), void* code, ";
+    assert!(plan.registration().contains(function), "{}", plan.registration());
 }
 
 #[test]
