@@ -337,6 +337,8 @@ pub struct KernelInfo {
     pub params: Vec<u32>,
     /// The static shared memory in bytes.
     pub shared: u32,
+    /// The most threads of a block, by the launch bounds of the kernel and by the device.
+    pub max_threads: u32,
     /// The registers of a thread, if known.
     pub registers: u32,
     /// The architecture of its PTX: 75 for `.target sm_75`.

@@ -10,7 +10,7 @@ pub(crate) mod tests;
 use std::io::Read;
 
 /// The first four bytes of the container.
-const MAGIC: u32 = 0xBA55_ED50;
+pub(crate) const MAGIC: u32 = 0xBA55_ED50;
 /// The kind of an entry that holds PTX.
 const PTX: u16 = 1;
 /// A flag of an entry whose payload is compressed.

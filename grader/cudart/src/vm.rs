@@ -18,8 +18,8 @@ use images::Arrays;
 use profile::Profiles;
 use ptxvm::finding::{Check, Fault};
 use ptxvm::{
-    Access, BufferId, Finding, FindingKind, HostFault, Init, Kernel, LaunchError, Memory, Module,
-    Options, Touch, TouchedBytes,
+    Access, BufferId, ChildLaunch, Finding, FindingKind, HostFault, Init, Kernel, LaunchError,
+    Memory, Module, Options, Touch, TouchedBytes,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -287,6 +287,50 @@ impl VmDevice {
     }
 }
 
+/// The deepest launch from kernels (CUDA C++ Programming Guide, "Dynamic Parallelism").
+const DEEPEST: u32 = 24;
+/// What a launch below it ends with.
+const TOO_DEEP: CudaError = CudaError::LAUNCH_MAX_DEPTH_EXCEEDED;
+
+impl VmDevice {
+    /// Runs one kernel, without what it launches.
+    fn launch_one(&mut self, launch: &Launch) -> Answer<(Launched, Vec<ChildLaunch>)> {
+        let counts = self.profiles.is_some();
+        let outcome =
+            self.launch_by(launch.clone(), |module, kernel, start, memory, options| {
+                if counts {
+                    let both = ptxvm::launch_profiled(module, kernel, start, memory, options);
+                    both.map(|(outcome, counters)| (outcome, Some(counters)))
+                } else {
+                    ptxvm::launch(module, kernel, start, memory, options)
+                        .map(|outcome| (outcome, None))
+                }
+            })?;
+        let (outcome, counters) = outcome.map_err(|error| {
+            let code = refusal(&error, launch);
+            self.refused = Some(error);
+            code
+        })?;
+        if let (Some(profiles), Some(counters)) = (&mut self.profiles, counters) {
+            profiles.add(launch, &counters);
+        }
+        self.clock +=
+            LAUNCH_NANOSECONDS + outcome.lane_instructions / LANE_INSTRUCTIONS_PER_NANOSECOND;
+        let call = Call::Kernel(launch.kernel.clone());
+        self.order.issue(launch.stream, call, &outcome.touched, |id| self.memory.size(id));
+        let fault = outcome.findings.iter().find_map(|finding| finding.kind.fault()).map(error_of);
+        let complete = !outcome.findings.iter().any(|finding| finding.kind.ends_launch());
+        let room = MAX_FINDINGS.saturating_sub(self.findings.len());
+        let number = self.launches;
+        self.findings.extend(outcome.findings.into_iter().take(room).map(|finding| {
+            LaunchFinding { launch: number, kernel: launch.kernel.clone(), finding }
+        }));
+        self.launches += 1;
+        let ended = Launched { clock: self.clock, fault, complete, printed: outcome.printed };
+        Ok((ended, outcome.children))
+    }
+}
+
 fn outside(fault: HostFault) -> CudaError {
     match fault {
         HostFault::OutOfBounds | HostFault::Freed => CudaError::INVALID_VALUE,
@@ -453,6 +497,7 @@ impl Device for VmDevice {
         Ok(KernelInfo {
             params: kernel.params().iter().map(|param| param.size as u32).collect(),
             shared: kernel.static_shared(),
+            max_threads: kernel.max_threads(),
             registers: REGISTERS,
             ptx_version: loaded.target,
             refusal,
@@ -460,38 +505,31 @@ impl Device for VmDevice {
     }
 
     fn launch(&mut self, launch: Launch) -> Answer<Launched> {
-        let counts = self.profiles.is_some();
-        let outcome =
-            self.launch_by(launch.clone(), |module, kernel, start, memory, options| {
-                if counts {
-                    let both = ptxvm::launch_profiled(module, kernel, start, memory, options);
-                    both.map(|(outcome, counters)| (outcome, Some(counters)))
-                } else {
-                    ptxvm::launch(module, kernel, start, memory, options)
-                        .map(|outcome| (outcome, None))
-                }
-            })?;
-        let (outcome, counters) = outcome.map_err(|error| {
-            let code = refusal(&error, &launch);
-            self.refused = Some(error);
-            code
-        })?;
-        if let (Some(profiles), Some(counters)) = (&mut self.profiles, counters) {
-            profiles.add(&launch, &counters);
+        let (module, stream) = (launch.module, launch.stream);
+        let (mut all, children) = self.launch_one(&launch)?;
+        // What is to run next is the last. A launch ends when those that it made have ended, so they run before its next sibling.
+        let mut waiting: Vec<(u32, ChildLaunch)> = Vec::new();
+        waiting.extend(children.into_iter().rev().map(|child| (1, child)));
+        while let Some((depth, child)) = waiting.pop().filter(|_| all.complete) {
+            let ChildLaunch { kernel, grid, block, shared, params, .. } = child;
+            let launch =
+                Launch { module, kernel, grid, block, shared, params, stream, ..Launch::default() };
+            let ended = if depth > DEEPEST { Err(TOO_DEEP) } else { self.launch_one(&launch) };
+            let (ended, children) = ended.unwrap_or_else(|error| {
+                self.not_started.push(launch.kernel);
+                let failed = Launched { fault: Some(error), complete: false, ..all.clone() };
+                (Launched { printed: String::new(), ..failed }, Vec::new())
+            });
+            all = Launched {
+                printed: all.printed + &ended.printed,
+                fault: all.fault.or(ended.fault),
+                ..ended
+            };
+            // What waits for the end of its parent's launches is not below it.
+            let below = |child: ChildLaunch| (depth + u32::from(!child.last), child);
+            waiting.extend(children.into_iter().rev().map(below));
         }
-        self.clock +=
-            LAUNCH_NANOSECONDS + outcome.lane_instructions / LANE_INSTRUCTIONS_PER_NANOSECOND;
-        let call = Call::Kernel(launch.kernel.clone());
-        self.order.issue(launch.stream, call, &outcome.touched, |id| self.memory.size(id));
-        let fault = outcome.findings.iter().find_map(|finding| finding.kind.fault()).map(error_of);
-        let complete = !outcome.findings.iter().any(|finding| finding.kind.ends_launch());
-        let room = MAX_FINDINGS.saturating_sub(self.findings.len());
-        let number = self.launches;
-        self.findings.extend(outcome.findings.into_iter().take(room).map(|finding| {
-            LaunchFinding { launch: number, kernel: launch.kernel.clone(), finding }
-        }));
-        self.launches += 1;
-        Ok(Launched { clock: self.clock, fault, complete, printed: outcome.printed })
+        Ok(all)
     }
 
     fn create_array(&mut self, shape: ArrayShape) -> Answer<u64> {

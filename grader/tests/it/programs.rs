@@ -640,6 +640,48 @@ fn kernels_call_functions_of_other_files_if_asked_for() {
     assert!(text(&out.stderr).contains("`_Z5twicef`, which has no body here"));
 }
 
+/// A kernel whose children add up the parts of an array, and whose last one takes their sums.
+#[test]
+fn kernels_launch_kernels_if_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(
+        dir.path().join("main.cu"),
+        "#include <cstdio>\n\
+         __global__ void part(const int* x, int n, int* sum) {\n\
+         \x20   for (int i = threadIdx.x; i < n; i += blockDim.x) atomicAdd(sum, x[i]);\n\
+         }\n\
+         __global__ void total(const int* sums, int* to) {\n\
+         \x20   *to = sums[0] - sums[1];\n\
+         \x20   printf(\"%d %d\\n\", sums[0], sums[1]);\n\
+         }\n\
+         __global__ void all(const int* x, int* sums, int* to) {\n\
+         \x20   if (threadIdx.x == 0) total<<<1, 1, 0, cudaStreamTailLaunch>>>(sums, to);\n\
+         \x20   cudaStream_t own;\n\
+         \x20   cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking);\n\
+         \x20   part<<<1, 32, 0, own>>>(x + 50 * threadIdx.x, 50, sums + threadIdx.x);\n\
+         \x20   if (cudaGetLastError() != cudaSuccess) *to = -1;\n\
+         \x20   cudaStreamDestroy(own);\n\
+         }\n\
+         int main() {\n\
+         \x20   int* x;\n\
+         \x20   cudaMallocManaged(&x, 103 * sizeof(int));\n\
+         \x20   for (int i = 0; i < 103; i++) x[i] = i < 100 ? i : 0;\n\
+         \x20   all<<<1, 2>>>(x, x + 100, x + 102);\n\
+         \x20   printf(\"%d \", cudaDeviceSynchronize());\n\
+         \x20   printf(\"%d\\n\", x[102]);\n\
+         \x20   cudaFree(x);\n\
+         }\n",
+    )
+    .unwrap();
+    for option in ["--backend=vm", "--check"] {
+        let out = run_in(dir.path(), &["main.cu", "-rdc=true", option]);
+        let printed = (out.status.code(), text(&out.stdout));
+        assert_eq!(printed, (Some(0), "1225 3725\n0 -2500\n".to_owned()), "{}", text(&out.stderr));
+    }
+    let out = run_in(dir.path(), &["main.cu", "--backend=vm"]);
+    assert!(text(&out.stderr).contains("-rdc=true"), "{}", text(&out.stderr));
+}
+
 #[test]
 fn a_profile_is_the_virtual_machines() {
     for (args, words) in [

@@ -221,7 +221,7 @@ const RULES: &[Rule] = &[
     ),
     rule(
         &["kernel launch from __device__ or __global__ functions"],
-        "a kernel cannot launch kernels here: the grader launches it",
+        "the kernel of a puzzle cannot launch kernels; of a program it can with -rdc=true",
     ),
     rule(
         &["constexpr __host__ function(\"max\")"],

@@ -33,6 +33,10 @@ table![
     cudaDeviceSetSharedMemConfig,
     cudaDeviceGetStreamPriorityRange,
     cudaDeviceCanAccessPeer,
+    cudaDeviceEnablePeerAccess,
+    cudaDeviceDisablePeerAccess,
+    cudaDeviceGetP2PAttribute,
+    cudaCtxResetPersistingL2Cache,
     cudaDriverGetVersion,
     cudaRuntimeGetVersion,
     cudaProfilerStart,
@@ -50,7 +54,7 @@ unsafe fn give<T>(to: *mut T, value: T) -> u32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetDeviceCount(to: *mut c_int) -> u32 {
+pub(super) unsafe extern "C" fn cudaGetDeviceCount(to: *mut c_int) -> u32 {
     // SAFETY: the same contract.
     unsafe { give(to, 1) }
 }
@@ -124,7 +128,7 @@ unsafe extern "C" fn cudaGetDeviceFlags(to: *mut c_uint) -> u32 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaDeviceSynchronize() -> u32 {
+pub(super) extern "C" fn cudaDeviceSynchronize() -> u32 {
     enter(|client| {
         client.graphs.check_device()?;
         client.synchronise(Awaited::Device)
@@ -300,7 +304,11 @@ fn attribute(known: &Properties, which: c_int) -> Option<c_int> {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaDeviceGetAttribute(to: *mut c_int, which: c_int, device: c_int) -> u32 {
+pub(super) unsafe extern "C" fn cudaDeviceGetAttribute(
+    to: *mut c_int,
+    which: c_int,
+    device: c_int,
+) -> u32 {
     enter(|client| {
         only(device)?;
         let value = attribute(client.known_properties()?, which).ok_or(CudaError::INVALID_VALUE)?;
@@ -372,13 +380,45 @@ unsafe extern "C" fn cudaDeviceGetStreamPriorityRange(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaDeviceCanAccessPeer(to: *mut c_int, from: c_int, peer: c_int) -> u32 {
+pub(super) unsafe extern "C" fn cudaDeviceCanAccessPeer(
+    to: *mut c_int,
+    from: c_int,
+    peer: c_int,
+) -> u32 {
     enter(|_| {
         only(from)?;
         only(peer)?;
         // SAFETY: null is refused; else the program says it is an int.
         unsafe { put(to, 0) }
     })
+}
+
+/// Of one device none is a peer, not even itself.
+#[unsafe(no_mangle)]
+extern "C" fn cudaDeviceEnablePeerAccess(_peer: c_int, flags: c_uint) -> u32 {
+    enter(|_| Err(if flags == 0 { CudaError::INVALID_DEVICE } else { CudaError::INVALID_VALUE }))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaDeviceDisablePeerAccess(peer: c_int) -> u32 {
+    enter(|_| only(peer).and(Err(CudaError::PEER_ACCESS_NOT_ENABLED)))
+}
+
+/// Asks for two devices that differ.
+#[unsafe(no_mangle)]
+extern "C" fn cudaDeviceGetP2PAttribute(
+    _to: *mut c_int,
+    _attribute: c_int,
+    _from: c_int,
+    _peer: c_int,
+) -> u32 {
+    enter(|_| Err(CudaError::INVALID_DEVICE))
+}
+
+/// No line of a cache persists.
+#[unsafe(no_mangle)]
+extern "C" fn cudaCtxResetPersistingL2Cache() -> u32 {
+    enter(|_| Ok(()))
 }
 
 #[unsafe(no_mangle)]

@@ -1,6 +1,7 @@
-//! The part of CUDA's driver API that programs use beside the runtime: tensor maps, and what names errors.
+//! The part of CUDA's driver API that programs use beside the runtime: tensor maps, what names errors, and how functions are found.
 
 use super::c::{put, string};
+use super::driver_calls;
 use super::errors::{cudaGetErrorString, lasting};
 use super::table::table;
 use crate::client::{complain, enter};
@@ -29,9 +30,15 @@ functions![
     cuTensorMapReplaceAddress,
 ];
 
+/// The address of a function of the driver API, if there is one.
+fn named(name: &str) -> Option<*const ()> {
+    let all = FUNCTIONS.iter().chain(driver_calls::FUNCTIONS);
+    all.copied().find(|&(known, _)| known == name).map(|(_, function)| function)
+}
+
 /// Whether this library has a function of the driver API.
 pub fn is_driver_function(name: &str) -> bool {
-    FUNCTIONS.iter().any(|(known, _)| *known == name)
+    named(name).is_some()
 }
 
 /// Values of `cudaDriverEntryPointQueryResult`.
@@ -48,12 +55,14 @@ unsafe fn find(name: *const c_char, function: *mut *const (), status: *mut c_int
     enter(|_| {
         // SAFETY: the same contract.
         let name = unsafe { string(name) };
-        let known = FUNCTIONS.iter().find(|(known, _)| *known == name);
+        // The versions that cuda.h means by a plain name.
+        let known =
+            ["", "_v2", "_v4"].iter().find_map(|version| named(&format!("{name}{version}")));
         if known.is_none() {
             complain(&format!("the virtual device has no function {name} of the driver"));
         }
         // SAFETY: the same contract.
-        unsafe { put(function, known.map_or(std::ptr::null(), |(_, function)| *function))? };
+        unsafe { put(function, known.unwrap_or(std::ptr::null()))? };
         if !status.is_null() {
             // SAFETY: not null.
             unsafe { put(status, if known.is_some() { FOUND } else { NOT_FOUND })? };

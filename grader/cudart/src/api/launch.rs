@@ -23,6 +23,8 @@ table![
     cudaOccupancyMaxActiveBlocksPerMultiprocessor,
     cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
     cudaOccupancyAvailableDynamicSMemPerBlock,
+    cudaOccupancyMaxActiveClusters,
+    cudaOccupancyMaxPotentialClusterSize,
 ];
 
 /// A kernel that the program names by the address of its host function.
@@ -144,7 +146,7 @@ pub(super) unsafe fn prepare(client: &mut Client, asked: &Asked) -> Result<Launc
 
 /// # Safety
 /// As for `prepare`.
-unsafe fn launch(asked: &Asked, stream: u64) -> u32 {
+pub(super) unsafe fn launch(asked: &Asked, stream: u64) -> u32 {
     enter(|client| {
         let stream = meant(client, stream)?;
         // SAFETY: the same contract.
@@ -221,10 +223,22 @@ unsafe extern "C" fn cudaLaunchKernelExC(
     }
     // SAFETY: not null, and the program says it is a configuration with so many attributes.
     unsafe {
-        let Config { grid, block, shared, stream, attributes, count } = config.read();
+        let (asked, stream) = (*config).read(host, args);
+        launch(&asked, stream)
+    }
+}
+
+impl Config {
+    /// What is asked for, and the stream.
+    ///
+    /// # Safety
+    /// There are so many attributes.
+    unsafe fn read(&self, host: *const c_void, args: *const *const c_void) -> (Asked, u64) {
+        let &Self { grid, block, shared, stream, attributes, count } = self;
         let (mut cooperative, mut cluster) = (false, None);
         for index in 0..count as usize {
-            let attribute = &*attributes.add(index);
+            // SAFETY: by contract.
+            let attribute = unsafe { &*attributes.add(index) };
             match attribute.id {
                 ATTRIBUTE_COOPERATIVE => cooperative = attribute.value[0] != 0,
                 ATTRIBUTE_CLUSTER => {
@@ -235,7 +249,7 @@ unsafe extern "C" fn cudaLaunchKernelExC(
                 _ => {}
             }
         }
-        launch(&Asked { host, grid, block, args, shared, cooperative, cluster }, stream)
+        (Asked { host, grid, block, args, shared, cooperative, cluster }, stream)
     }
 }
 
@@ -257,7 +271,11 @@ const PREFERRED_CARVEOUT: c_int = 9;
 const NON_PORTABLE_CLUSTERS: c_int = 14;
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaFuncSetAttribute(host: *const c_void, attribute: c_int, value: c_int) -> u32 {
+pub(super) extern "C" fn cudaFuncSetAttribute(
+    host: *const c_void,
+    attribute: c_int,
+    value: c_int,
+) -> u32 {
     enter(|client| {
         let kernel = find(client, host)?;
         match attribute {
@@ -302,33 +320,60 @@ struct Attributes {
     reserved: [c_int; 16],
 }
 
+/// The attributes of a kernel.
+fn attributes(client: &mut Client, host: *const c_void) -> Result<Attributes, CudaError> {
+    let kernel = find(client, host)?;
+    let (major, minor) = client.known_properties()?.capability;
+    let dynamic = if kernel.opted_in > 0 {
+        kernel.opted_in
+    } else {
+        SHARED_WITHOUT_OPT_IN.saturating_sub(kernel.info.shared)
+    };
+    Ok(Attributes {
+        shared: kernel.info.shared as usize,
+        max_threads: kernel.info.max_threads as c_int,
+        registers: kernel.info.registers as c_int,
+        ptx_version: kernel.info.ptx_version as c_int,
+        binary_version: (major * 10 + minor) as c_int,
+        max_dynamic_shared: dynamic as c_int,
+        preferred_carveout: -1,
+        ..Attributes::default()
+    })
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaFuncGetAttributes(to: *mut Attributes, host: *const c_void) -> u32 {
     enter(|client| {
-        let kernel = find(client, host)?;
-        let (major, minor) = client.known_properties()?.capability;
-        let dynamic = if kernel.opted_in > 0 {
-            kernel.opted_in
-        } else {
-            SHARED_WITHOUT_OPT_IN.saturating_sub(kernel.info.shared)
-        };
-        let attributes = Attributes {
-            shared: kernel.info.shared as usize,
-            max_threads: MAX_THREADS as c_int,
-            registers: kernel.info.registers as c_int,
-            ptx_version: kernel.info.ptx_version as c_int,
-            binary_version: (major * 10 + minor) as c_int,
-            max_dynamic_shared: dynamic as c_int,
-            preferred_carveout: -1,
-            ..Attributes::default()
-        };
+        let attributes = attributes(client, host)?;
         // SAFETY: null is refused; else the program says that it is such a structure.
         unsafe { put(to, attributes) }
     })
 }
 
+/// The same in the order of the driver's numbers for them (`CUfunction_attribute`), the first ten.
+pub(super) fn function_attributes(
+    client: &mut Client,
+    host: *const c_void,
+) -> Result<[c_int; 10], CudaError> {
+    let all = attributes(client, host)?;
+    let [shared, constant, local] =
+        [all.shared, all.constant, all.local].map(|bytes| bytes as c_int);
+    Ok([
+        all.max_threads,
+        shared,
+        constant,
+        local,
+        all.registers,
+        all.ptx_version,
+        all.binary_version,
+        all.cache_mode,
+        all.max_dynamic_shared,
+        all.preferred_carveout,
+    ])
+}
+
 #[unsafe(no_mangle)]
-extern "C" fn cudaFuncSetCacheConfig(host: *const c_void, _config: c_int) -> u32 {
+pub(super) extern "C" fn cudaFuncSetCacheConfig(host: *const c_void, _config: c_int) -> u32 {
     enter(|client| find(client, host).map(|_| ()))
 }
 
@@ -338,7 +383,7 @@ extern "C" fn cudaFuncSetSharedMemConfig(host: *const c_void, _config: c_int) ->
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+pub(super) unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
     to: *mut c_int,
     host: *const c_void,
     block: c_int,
@@ -385,6 +430,49 @@ unsafe extern "C" fn cudaOccupancyAvailableDynamicSMemPerBlock(
         let left = each.saturating_sub(own).min(multiprocessor.block_shared().into());
         // SAFETY: null is refused; else the program says it is a size.
         unsafe { put(to, left as usize) }
+    })
+}
+
+/// Clusters that the device has room for at once, by threads and shared memory.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaOccupancyMaxActiveClusters(
+    to: *mut c_int,
+    host: *const c_void,
+    config: *const Config,
+) -> u32 {
+    enter(|client| {
+        if config.is_null() {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let kernel = find(client, host)?;
+        // SAFETY: not null, and the program says it is a configuration.
+        let (asked, _) = unsafe { (*config).read(host, std::ptr::null()) };
+        let cluster = asked.cluster.unwrap_or([1; 3]);
+        let blocks = cluster.iter().fold(1u64, |all, &blocks| all.saturating_mul(blocks.into()));
+        let Dim3 { x, y, z } = asked.block;
+        let threads = x.saturating_mul(y).saturating_mul(z);
+        let bytes = u64::from(kernel.info.shared).saturating_add(asked.shared as u64);
+        let multiprocessors = u64::from(client.known_properties()?.multiprocessors);
+        let resident =
+            multiprocessor(client)?.resident_blocks(threads, bytes.min(u64::from(u32::MAX)));
+        let room = multiprocessors * u64::from(resident);
+        let clusters = room.checked_div(blocks).ok_or(CudaError::INVALID_CLUSTER_SIZE)?;
+        // SAFETY: null is refused; else the program says it is an int.
+        unsafe { put(to, clusters as c_int) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaOccupancyMaxPotentialClusterSize(
+    to: *mut c_int,
+    host: *const c_void,
+    _config: *const Config,
+) -> u32 {
+    enter(|client| {
+        let kernel = find(client, host)?;
+        let most = if kernel.large_clusters { MOST_BLOCKS } else { PORTABLE_BLOCKS };
+        // SAFETY: null is refused; else the program says it is an int.
+        unsafe { put(to, most as c_int) }
     })
 }
 

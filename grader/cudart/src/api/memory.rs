@@ -38,11 +38,6 @@ table![
     cudaMemset2DAsync,
     cudaMemGetInfo,
     cudaPointerGetAttributes,
-    cudaMemPrefetchAsync,
-    cudaMemPrefetchAsync_ptsz,
-    cudaMemAdvise,
-    cudaStreamAttachMemAsync,
-    cudaStreamAttachMemAsync_ptsz,
 ];
 
 /// The rows of `cudaMallocPitch` begin at multiples of this.
@@ -85,7 +80,7 @@ pub(super) fn free(client: &mut Client, address: u64) -> Result<(), CudaError> {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMalloc(to: *mut u64, bytes: usize) -> u32 {
+pub(super) unsafe extern "C" fn cudaMalloc(to: *mut u64, bytes: usize) -> u32 {
     enter(|client| {
         if to.is_null() {
             return Err(CudaError::INVALID_VALUE);
@@ -98,7 +93,7 @@ unsafe extern "C" fn cudaMalloc(to: *mut u64, bytes: usize) -> u32 {
 
 /// Frees device memory, after waiting for the device as CUDA does.
 #[unsafe(no_mangle)]
-extern "C" fn cudaFree(address: u64) -> u32 {
+pub(super) extern "C" fn cudaFree(address: u64) -> u32 {
     enter(|client| {
         // "If devPtr is 0, no operation is performed" (CUDA Runtime API, "cudaFree").
         if address == 0 {
@@ -153,7 +148,11 @@ unsafe fn alloc_pages(
 const ATTACH: [c_uint; 2] = [1, 2];
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMallocManaged(to: *mut u64, bytes: usize, flags: c_uint) -> u32 {
+pub(super) unsafe extern "C" fn cudaMallocManaged(
+    to: *mut u64,
+    bytes: usize,
+    flags: c_uint,
+) -> u32 {
     enter(|client| {
         // Success on an H200 for no bytes, whatever the flags, though the documentation has `cudaErrorInvalidValue`.
         let valid = bytes == 0 || ATTACH.contains(&flags);
@@ -163,7 +162,7 @@ unsafe extern "C" fn cudaMallocManaged(to: *mut u64, bytes: usize, flags: c_uint
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMallocHost(to: *mut u64, bytes: usize) -> u32 {
+pub(super) unsafe extern "C" fn cudaMallocHost(to: *mut u64, bytes: usize) -> u32 {
     // SAFETY: the same contract.
     unsafe { cudaHostAlloc(to, bytes, 0) }
 }
@@ -172,7 +171,7 @@ unsafe extern "C" fn cudaMallocHost(to: *mut u64, bytes: usize) -> u32 {
 const HOST_ALLOC_FLAGS: c_uint = 7;
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaHostAlloc(to: *mut u64, bytes: usize, flags: c_uint) -> u32 {
+pub(super) unsafe extern "C" fn cudaHostAlloc(to: *mut u64, bytes: usize, flags: c_uint) -> u32 {
     enter(|client| {
         // SAFETY: the same contract.
         unsafe {
@@ -182,7 +181,7 @@ unsafe extern "C" fn cudaHostAlloc(to: *mut u64, bytes: usize, flags: c_uint) ->
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaFreeHost(address: u64) -> u32 {
+pub(super) extern "C" fn cudaFreeHost(address: u64) -> u32 {
     enter(|client| {
         if address == 0 {
             return Ok(());
@@ -194,7 +193,11 @@ extern "C" fn cudaFreeHost(address: u64) -> u32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaHostGetDevicePointer(to: *mut u64, host: u64, _flags: c_uint) -> u32 {
+pub(super) unsafe extern "C" fn cudaHostGetDevicePointer(
+    to: *mut u64,
+    host: u64,
+    _flags: c_uint,
+) -> u32 {
     enter(|client| {
         client.map_registered(host)?;
         let (start, pages) = client.managed.holding(host).ok_or(CudaError::INVALID_VALUE)?;
@@ -410,7 +413,7 @@ pub(super) unsafe fn copy_in(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemcpy(to: u64, from: u64, bytes: usize, kind: Kind) -> u32 {
+pub(super) unsafe extern "C" fn cudaMemcpy(to: u64, from: u64, bytes: usize, kind: Kind) -> u32 {
     // SAFETY: the same contract.
     unsafe { memcpy(to, from, bytes, kind, 0) }
 }
@@ -465,7 +468,7 @@ unsafe extern "C" fn cudaMemcpyPeerAsync(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemcpyAsync(
+pub(super) unsafe extern "C" fn cudaMemcpyAsync(
     to: u64,
     from: u64,
     bytes: usize,
@@ -727,7 +730,7 @@ unsafe fn memset_async(call: &'static str, fill: Fill, stream: u64) -> u32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemset(address: u64, value: c_int, bytes: usize) -> u32 {
+pub(super) unsafe extern "C" fn cudaMemset(address: u64, value: c_int, bytes: usize) -> u32 {
     // SAFETY: the same contract.
     unsafe { memset("cudaMemset", Fill::bytes(address, bytes, value, bytes, 1), 0) }
 }
@@ -739,7 +742,12 @@ unsafe extern "C" fn cudaMemset_ptds(address: u64, value: c_int, bytes: usize) -
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemsetAsync(address: u64, value: c_int, bytes: usize, stream: u64) -> u32 {
+pub(super) unsafe extern "C" fn cudaMemsetAsync(
+    address: u64,
+    value: c_int,
+    bytes: usize,
+    stream: u64,
+) -> u32 {
     // SAFETY: the same contract.
     unsafe { memset_async("cudaMemsetAsync", Fill::bytes(address, bytes, value, bytes, 1), stream) }
 }
@@ -784,7 +792,7 @@ unsafe extern "C" fn cudaMemset2DAsync(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemGetInfo(free: *mut usize, total: *mut usize) -> u32 {
+pub(super) unsafe extern "C" fn cudaMemGetInfo(free: *mut usize, total: *mut usize) -> u32 {
     enter(|client| {
         let all: MemoryInfo = client.memory_info()?;
         // SAFETY: null is refused; else the program says what they point to.
@@ -828,21 +836,3 @@ unsafe extern "C" fn cudaPointerGetAttributes(
         unsafe { put(to, attributes) }
     })
 }
-
-/// Advice about the place of pages, and about the stream that works with them, changes no result: it is accepted.
-macro_rules! advice {
-    ($($name:ident),*) => {
-        $(#[unsafe(no_mangle)]
-        extern "C" fn $name() -> u32 {
-            enter(|_| Ok(()))
-        })*
-    };
-}
-
-advice!(
-    cudaMemPrefetchAsync,
-    cudaMemPrefetchAsync_ptsz,
-    cudaMemAdvise,
-    cudaStreamAttachMemAsync,
-    cudaStreamAttachMemAsync_ptsz
-);

@@ -6,14 +6,17 @@
 #![allow(non_snake_case, reason = "the names are CUDA's")]
 #![allow(clippy::missing_safety_doc, reason = "as in the CUDA Runtime API")]
 
+mod advice;
 mod arrays;
 mod c;
 mod device;
 mod driver;
+mod driver_calls;
 mod errors;
 mod graph_nodes;
 mod graphs;
 mod launch;
+mod libraries;
 mod memory;
 mod per_thread;
 mod pools;
@@ -31,13 +34,16 @@ pub use driver::is_driver_function;
 /// The addresses of all functions, so that the linker keeps them for programs that look them up by name.
 pub fn exported() -> usize {
     let all = [
+        advice::TABLE,
         arrays::TABLE,
         device::TABLE,
         driver::TABLE,
+        driver_calls::TABLE,
         errors::TABLE,
         graph_nodes::TABLE,
         graphs::TABLE,
         launch::TABLE,
+        libraries::TABLE,
         memory::TABLE,
         per_thread::TABLE,
         pools::TABLE,

@@ -2,7 +2,7 @@
 
 use super::c::{Dim3, put, string};
 use super::table::table;
-use crate::client::{Function, enter, registry};
+use crate::client::{Function, Image, enter, registry};
 use crate::error::{CudaError, SUCCESS};
 use crate::fatbin;
 use std::cell::RefCell;
@@ -11,6 +11,7 @@ use std::ffi::{c_char, c_int, c_void};
 table![
     __cudaRegisterFatBinary,
     __cudaRegisterFatBinaryEnd,
+    __cudaRegisterLinkedBinary,
     __cudaUnregisterFatBinary,
     __cudaRegisterFunction,
     __cudaRegisterVar,
@@ -23,28 +24,55 @@ table![
 
 /// The contents of the section `.nvFatBinSegment` that nvcc generates.
 #[repr(C)]
-struct Wrapper {
+pub(super) struct Wrapper {
     magic: u32,
     version: u32,
     container: *const u8,
     unused: *const c_void,
 }
 
-const WRAPPER_MAGIC: u32 = 0x4662_43B1;
+pub(super) const WRAPPER_MAGIC: u32 = 0x4662_43B1;
+
+/// The container to which a wrapper points.
+///
+/// # Safety
+/// `wrapper` is null, or points to at least four bytes; if these are those of a wrapper, to a whole one.
+pub(super) unsafe fn wrapped(wrapper: *const Wrapper) -> Option<Vec<u8>> {
+    // SAFETY: by contract.
+    unsafe {
+        let is_one = !wrapper.is_null() && (*wrapper).magic == WRAPPER_MAGIC;
+        is_one.then(|| container((*wrapper).container))?
+    }
+}
+
+/// The container that starts here, if one does.
+///
+/// # Safety
+/// `start` points to at least 16 bytes; if they are the header of a container, to all of it.
+pub(super) unsafe fn container(start: *const u8) -> Option<Vec<u8>> {
+    // SAFETY: by contract.
+    unsafe {
+        let length = fatbin::length(&*start.cast::<[u8; 16]>())?;
+        Some(std::slice::from_raw_parts(start, length).to_vec())
+    }
+}
 
 /// Registers a fat binary. The handle is its number plus 1.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cudaRegisterFatBinary(wrapper: *const Wrapper) -> usize {
     // SAFETY: nvcc's code passes the address of such a wrapper, whose container begins with a header that has its length.
-    let image = unsafe {
-        (!wrapper.is_null() && (*wrapper).magic == WRAPPER_MAGIC)
-            .then(|| (*wrapper).container)
-            .and_then(|start| {
-                let length = fatbin::length(&*start.cast::<[u8; 16]>())?;
-                Some(std::slice::from_raw_parts(start, length).to_vec())
-            })
-    };
-    registry().add(image) + 1
+    let image = unsafe { wrapped(wrapper) };
+    registry().add(image.map(Image::Container)) + 1
+}
+
+/// As the last two, for device code that calls functions of other files. `register` then names its kernels and variables.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __cudaRegisterLinkedBinary(
+    register: extern "C" fn(usize),
+    wrapper: *const Wrapper,
+) {
+    // SAFETY: as for `__cudaRegisterFatBinary`.
+    register(unsafe { __cudaRegisterFatBinary(wrapper) });
 }
 
 #[unsafe(no_mangle)]

@@ -67,13 +67,16 @@ unsafe extern "C" fn cudaStreamCreate(to: *mut HandleValue) -> u32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaStreamCreateWithFlags(to: *mut HandleValue, flags: c_uint) -> u32 {
+pub(super) unsafe extern "C" fn cudaStreamCreateWithFlags(
+    to: *mut HandleValue,
+    flags: c_uint,
+) -> u32 {
     // SAFETY: the same contract.
     unsafe { cudaStreamCreateWithPriority(to, flags, 0) }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaStreamCreateWithPriority(
+pub(super) unsafe extern "C" fn cudaStreamCreateWithPriority(
     to: *mut HandleValue,
     flags: c_uint,
     priority: c_int,
@@ -91,7 +94,7 @@ unsafe extern "C" fn cudaStreamCreateWithPriority(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaStreamDestroy(handle: HandleValue) -> u32 {
+pub(super) extern "C" fn cudaStreamDestroy(handle: HandleValue) -> u32 {
     enter(|client| {
         stream(client, handle)?;
         client.handles.remove(&handle).ok_or(CudaError::INVALID_RESOURCE_HANDLE)?;
@@ -101,7 +104,7 @@ extern "C" fn cudaStreamDestroy(handle: HandleValue) -> u32 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaStreamSynchronize(handle: HandleValue) -> u32 {
+pub(super) extern "C" fn cudaStreamSynchronize(handle: HandleValue) -> u32 {
     enter(|client| {
         let stream = meant(client, handle)?;
         client.graphs.check_stream(stream)?;
@@ -110,12 +113,12 @@ extern "C" fn cudaStreamSynchronize(handle: HandleValue) -> u32 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaStreamQuery(handle: HandleValue) -> u32 {
+pub(super) extern "C" fn cudaStreamQuery(handle: HandleValue) -> u32 {
     cudaStreamSynchronize(handle)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaStreamWaitEvent(
+pub(super) extern "C" fn cudaStreamWaitEvent(
     handle: HandleValue,
     awaited: HandleValue,
     _flags: c_uint,
@@ -244,7 +247,10 @@ unsafe extern "C" fn cudaEventCreate(to: *mut HandleValue) -> u32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaEventCreateWithFlags(to: *mut HandleValue, flags: c_uint) -> u32 {
+pub(super) unsafe extern "C" fn cudaEventCreateWithFlags(
+    to: *mut HandleValue,
+    flags: c_uint,
+) -> u32 {
     enter(|client| {
         if flags > 7 || to.is_null() {
             return Err(CudaError::INVALID_VALUE);
@@ -257,7 +263,7 @@ unsafe extern "C" fn cudaEventCreateWithFlags(to: *mut HandleValue, flags: c_uin
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaEventRecord(handle: HandleValue, of: HandleValue) -> u32 {
+pub(super) extern "C" fn cudaEventRecord(handle: HandleValue, of: HandleValue) -> u32 {
     cudaEventRecordWithFlags(handle, of, 0)
 }
 
@@ -279,12 +285,12 @@ extern "C" fn cudaEventRecordWithFlags(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaEventQuery(handle: HandleValue) -> u32 {
+pub(super) extern "C" fn cudaEventQuery(handle: HandleValue) -> u32 {
     cudaEventSynchronize(handle)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaEventSynchronize(handle: HandleValue) -> u32 {
+pub(super) extern "C" fn cudaEventSynchronize(handle: HandleValue) -> u32 {
     enter(|client| {
         event(client, handle)?;
         client.graphs.check_event(handle)?;
@@ -293,7 +299,7 @@ extern "C" fn cudaEventSynchronize(handle: HandleValue) -> u32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaEventElapsedTime(
+pub(super) unsafe extern "C" fn cudaEventElapsedTime(
     to: *mut f32,
     from: HandleValue,
     until: HandleValue,
@@ -323,7 +329,7 @@ unsafe extern "C" fn cudaEventElapsedTime(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaEventDestroy(handle: HandleValue) -> u32 {
+pub(super) extern "C" fn cudaEventDestroy(handle: HandleValue) -> u32 {
     enter(|client| {
         event(client, handle)?;
         client.handles.remove(&handle);

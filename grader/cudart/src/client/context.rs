@@ -4,10 +4,11 @@ mod deferred;
 mod graph;
 mod graphs;
 
+use super::advice::AdviceMap;
 use super::images::Images;
 use super::pages::Managed;
 use super::pools::Pools;
-use super::registry::registry;
+use super::registry::{Image, registry};
 use super::stdio::{complain, print};
 use crate::device::{
     Answer, Awaited, Caller, Code, Device, Due, Launch, Limit, OrderStep, Properties, Request,
@@ -79,6 +80,7 @@ pub(crate) struct Client {
     /// The names of kernels that the program has asked for, by the addresses of their host sides.
     pub names: BTreeMap<usize, CString>,
     pub pools: Pools,
+    pub advice: AdviceMap,
     /// The attributes that streams were given, by stream and code.
     pub stream_attributes: BTreeMap<(u64, u32), [u64; 8]>,
     /// What the device has not been told yet of the order of the program's work.
@@ -139,6 +141,7 @@ impl Client {
             of_threads: HashMap::new(),
             names: BTreeMap::new(),
             pools: Pools::default(),
+            advice: AdviceMap::default(),
             stream_attributes: BTreeMap::new(),
             steps: Vec::new(),
             in_use: BTreeSet::new(),
@@ -208,12 +211,24 @@ impl Client {
         }
         let image = registry().image(index).ok_or(CudaError::INVALID_KERNEL_IMAGE)?;
         let (major, minor) = self.known_properties()?.capability;
-        let ptx = fatbin::ptx(&image, major * 10 + minor);
-        let ptx = ptx.map_err(|_| CudaError::NO_KERNEL_IMAGE)?;
+        let ptx = match image {
+            Image::Container(bytes) => {
+                fatbin::ptx(&bytes, major * 10 + minor).map_err(|_| CudaError::NO_KERNEL_IMAGE)?
+            }
+            Image::Ptx(text) => text,
+        };
         let number = self.load(Code::ptx(&with_device_runtime(ptx)))?;
         self.modules.insert(index, number);
         self.place_managed_variables(index, number)?;
         Ok(number)
+    }
+
+    /// Removes a module that the program has loaded itself.
+    pub fn forget_module(&mut self, index: usize) -> Answer<()> {
+        match self.modules.remove(&index) {
+            Some(number) => self.unload(number),
+            None => Ok(()),
+        }
     }
 
     /// Sets a limit until the device is reset.
@@ -348,7 +363,7 @@ impl Client {
     }
 
     /// The start and the size of the device memory that holds an address, or ends there.
-    fn allocation(&self, address: u64) -> Option<(u64, u64)> {
+    pub fn allocation(&self, address: u64) -> Option<(u64, u64)> {
         let holding = |all: &BTreeMap<u64, u64>| {
             let (&start, &bytes) = all.range(..=address).next_back()?;
             (address - start <= bytes).then_some((start, bytes))
@@ -357,18 +372,41 @@ impl Client {
     }
 }
 
-/// PTX with the functions that it takes from NVIDIA's library for the device (`cudadevrt`), as far as they are known. A condition's
-/// handle is the address of its value.
+/// Functions of the device runtime that kernels call, by name, with what they do. Launches of a kernel run one after another when it has
+/// ended, in the order in which it made them, so its streams need no more than a handle.
+const DEVICE_RUNTIME: [(&str, &str); 5] = [
+    (
+        "cudaGraphSetConditional",
+        ".visible .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)\n\
+         {\n.reg .b64 %rd<2>;\n.reg .b32 %r<2>;\n\
+         ld.param.u64 %rd1, [handle];\nld.param.u32 %r1, [value];\n\
+         st.global.u32 [%rd1], %r1;\nret;\n}\n",
+    ),
+    (
+        "__cudaCDP2StreamCreateWithFlags",
+        ".visible .func (.param .b32 error) __cudaCDP2StreamCreateWithFlags(.param .b64 to, .param .b32 flags)\n\
+         {\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [to];\nst.u64 [%rd1], 256;\nst.param.b32 [error], 0;\nret;\n}\n",
+    ),
+    (
+        "__cudaCDP2StreamDestroy",
+        ".visible .func (.param .b32 error) __cudaCDP2StreamDestroy(.param .b64 stream)\n\
+         {\nst.param.b32 [error], 0;\nret;\n}\n",
+    ),
+    (
+        "__cudaCDP2GetLastError",
+        ".visible .func (.param .b32 error) __cudaCDP2GetLastError()\n{\nst.param.b32 [error], 0;\nret;\n}\n",
+    ),
+    (
+        "__cudaCDP2PeekAtLastError",
+        ".visible .func (.param .b32 error) __cudaCDP2PeekAtLastError()\n{\nst.param.b32 [error], 0;\nret;\n}\n",
+    ),
+];
+
+/// PTX with the functions of the device runtime that it calls.
 fn with_device_runtime(mut ptx: String) -> String {
-    const NAME: &str = "cudaGraphSetConditional";
-    if ptx.contains(NAME) {
-        ptx.push_str(
-            ".visible .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)\n\
-             {\n.reg .b64 %rd<2>;\n.reg .b32 %r<2>;\n\
-             ld.param.u64 %rd1, [handle];\nld.param.u32 %r1, [value];\n\
-             st.global.u32 [%rd1], %r1;\nret;\n}\n",
-        );
-    }
+    let called = DEVICE_RUNTIME.iter().filter(|(name, _)| ptx.contains(name));
+    let functions: String = called.map(|&(_, function)| function).collect();
+    ptx.push_str(&functions);
     ptx
 }
 

@@ -1,5 +1,6 @@
 //! The program's end of the socket: what it has registered and allocated, and the connection to the server.
 
+mod advice;
 mod context;
 mod guard;
 mod images;
@@ -16,13 +17,14 @@ use std::cell::Cell;
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+pub(crate) use advice::{Advice, DEVICE, HOST, Location, NOWHERE};
 pub(crate) use context::{
     Choice, Client, Graph, Handle, HostFunction, Moment, Place, Work, host_function,
 };
 pub(crate) use images::{ArrayRecord, ObjectRecord, RESOURCE_WORDS};
 pub(crate) use pages::{Kind as PagesKind, MAX_PIECE};
 pub use registry::Function;
-pub(crate) use registry::registry;
+pub(crate) use registry::{Image, registry};
 pub(crate) use stdio::complain;
 pub(crate) use streams::PER_THREAD;
 

@@ -47,10 +47,21 @@ pub struct ManagedVariable {
     pub module: usize,
 }
 
+/// Device code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Image {
+    /// A fat binary.
+    Container(Vec<u8>),
+    /// The text of PTX.
+    Ptx(String),
+}
+
 /// All registrations. Kernels and variables are identified by the addresses of their host side.
 #[derive(Debug)]
 pub struct Registry {
-    images: Vec<Option<Vec<u8>>>,
+    images: Vec<Option<Image>>,
+    /// What the program has loaded itself (`cudaLibraryLoadData`, `cuModuleLoadData`): numbers of images, by handle.
+    pub loaded: BTreeMap<u64, usize>,
     pub functions: BTreeMap<usize, Function>,
     pub variables: BTreeMap<usize, Variable>,
     pub managed: Vec<ManagedVariable>,
@@ -60,14 +71,15 @@ impl Registry {
     pub const fn new() -> Self {
         Self {
             images: Vec::new(),
+            loaded: BTreeMap::new(),
             functions: BTreeMap::new(),
             variables: BTreeMap::new(),
             managed: Vec::new(),
         }
     }
 
-    /// Adds a fat binary, `None` for an invalid one, and returns its number.
-    pub fn add(&mut self, image: Option<Vec<u8>>) -> usize {
+    /// Adds device code, `None` for invalid one, and returns its number.
+    pub fn add(&mut self, image: Option<Image>) -> usize {
         self.images.push(image);
         self.images.len() - 1
     }
@@ -82,7 +94,15 @@ impl Registry {
         self.managed.push(ManagedVariable { pointer, name, size, module });
     }
 
-    pub fn image(&self, index: usize) -> Option<Vec<u8>> {
+    pub fn image(&self, index: usize) -> Option<Image> {
         self.images.get(index)?.clone()
+    }
+
+    /// Removes what the program has loaded, with its kernels; its number.
+    pub fn unload(&mut self, handle: u64) -> Option<usize> {
+        let index = self.loaded.remove(&handle)?;
+        self.images[index] = None;
+        self.functions.retain(|_, function| function.module != index);
+        Some(index)
     }
 }

@@ -239,6 +239,7 @@ impl Device for GpuDevice {
         Ok(KernelInfo {
             params: declared.params.iter().map(|param| param.size as u32).collect(),
             shared: declared.shared as u32,
+            max_threads: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             registers: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
             ptx_version: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_PTX_VERSION)?,
             refusal: None,

@@ -118,6 +118,7 @@ pub fn compile(
         // PTX is not linked: the sources become one.
         flags.retain(|flag| !LINKS_DEVICE_CODE.contains(&flag.trim_start_matches('-')));
         if flags.len() < sources.flags.len() {
+            flags.push("-rdc=true".to_owned());
             (joined, others) =
                 others.into_iter().partition(|file| file.extension().is_some_and(|e| e == "cu"));
         }

@@ -9,6 +9,9 @@ unsafe extern "C" {
     safe fn cudaDeviceSetLimit(which: c_int, value: usize) -> u32;
     fn cudaDeviceGetLimit(to: *mut usize, which: c_int) -> u32;
     fn cudaDeviceCanAccessPeer(to: *mut c_int, from: c_int, peer: c_int) -> u32;
+    safe fn cudaDeviceEnablePeerAccess(peer: c_int, flags: c_uint) -> u32;
+    safe fn cudaDeviceDisablePeerAccess(peer: c_int) -> u32;
+    fn cudaDeviceGetP2PAttribute(to: *mut c_int, which: c_int, from: c_int, peer: c_int) -> u32;
     fn cudaRuntimeGetVersion(to: *mut c_int) -> u32;
     safe fn cudaUserObjectCreate() -> u32;
     fn cudaDeviceGetSharedMemConfig(to: *mut c_int) -> u32;
@@ -49,6 +52,19 @@ fn there_is_one_device() {
         assert_eq!(cudaGetDeviceProperties(null.cast(), 0), INVALID_VALUE);
         assert_eq!(cudaDeviceGetAttribute(null, 10, 0), INVALID_VALUE);
     }
+}
+
+#[test]
+fn no_device_is_a_peer() {
+    let _program = Program::new();
+    for peer in [0, 1] {
+        assert_eq!(cudaDeviceEnablePeerAccess(peer, 0), INVALID_DEVICE);
+        assert_ne!(cudaDeviceDisablePeerAccess(peer), SUCCESS);
+        // SAFETY: address of a variable.
+        let supported = asked(|to| unsafe { cudaDeviceGetP2PAttribute(to, 2, 0, peer) });
+        assert_eq!(supported, (INVALID_DEVICE, 0));
+    }
+    assert_eq!(cudaDeviceEnablePeerAccess(0, 1), INVALID_VALUE);
 }
 
 #[test]

@@ -5,12 +5,14 @@
     reason = "each file declares what it calls, as a program would"
 )]
 
+mod advice;
 mod arrays;
 mod device;
 mod driver;
 mod graphs;
 mod late;
 mod launch;
+mod libraries;
 mod memory;
 mod per_thread;
 mod pools;
@@ -18,7 +20,7 @@ mod streams;
 mod symbols;
 
 use super::c::Dim3;
-use crate::client::{self, Function, registry};
+use crate::client::{self, Function, Image, registry};
 use crate::fatbin::tests::container;
 use crate::server::serve;
 use crate::vm::VmDevice;
@@ -117,7 +119,7 @@ impl Program {
         client::connect(client, &[]);
         cudaGetLastError();
         let mut registry = registry();
-        let module = registry.add(Some(container(MODULE, 75)));
+        let module = registry.add(Some(Image::Container(container(MODULE, 75))));
         for (which, name) in
             [(FILL, "fill"), (OUTSIDE, "outside"), (SHARED, "shared"), (MISSING, "missing")]
         {

@@ -1,0 +1,216 @@
+//! Device code that a program loads itself: the runtime's libraries, and the driver's modules, which are the same here.
+
+use super::c::{put, string};
+use super::register::{WRAPPER_MAGIC, Wrapper, container, wrapped};
+use super::table::table;
+use crate::client::{Client, Function, Image, complain, enter, registry};
+use crate::device::Device;
+use crate::error::CudaError;
+use crate::fatbin;
+use std::ffi::{c_char, c_uint, c_void};
+
+table![
+    cudaLibraryLoadData,
+    cudaLibraryLoadFromFile,
+    cudaLibraryUnload,
+    cudaLibraryGetKernel,
+    cudaLibraryGetGlobal,
+    cudaGetFuncBySymbol,
+    cudaGetKernel,
+];
+
+/// The first bytes of an ELF file, such as a cubin.
+const ELF: [u8; 4] = *b"\x7fELF";
+
+/// Reads the device code at an address: a fat binary, its wrapper, or PTX that ends with a zero byte.
+///
+/// # Safety
+/// One of these, or an ELF file, starts there.
+unsafe fn image(code: *const c_void) -> Result<Image, CudaError> {
+    if code.is_null() {
+        return Err(CudaError::INVALID_VALUE);
+    }
+    // SAFETY: the shortest is an empty text, whose zero byte ends the comparison; what begins as a container is one.
+    unsafe {
+        let first = code.cast::<u8>();
+        let begins_as = |magic: [u8; 4]| (0..4).all(|at| *first.add(at) == magic[at]);
+        let container = match () {
+            () if begins_as(WRAPPER_MAGIC.to_le_bytes()) => wrapped(code.cast::<Wrapper>()),
+            () if begins_as(fatbin::MAGIC.to_le_bytes()) => container(first),
+            () if begins_as(ELF) => return Err(machine_code()),
+            () => return Ok(Image::Ptx(string(code.cast()))),
+        };
+        container.map(Image::Container).ok_or(CudaError::INVALID_KERNEL_IMAGE)
+    }
+}
+
+/// As [`image`], for the contents of a file.
+fn image_of_file(bytes: Vec<u8>) -> Result<Image, CudaError> {
+    if bytes.starts_with(&ELF) {
+        return Err(machine_code());
+    }
+    if bytes.starts_with(&fatbin::MAGIC.to_le_bytes()) {
+        return Ok(Image::Container(bytes));
+    }
+    String::from_utf8(bytes).map(Image::Ptx).map_err(|_| CudaError::INVALID_KERNEL_IMAGE)
+}
+
+fn machine_code() -> CudaError {
+    complain("machine code cannot run on the virtual device: load PTX (nvcc -ptx)");
+    CudaError::NO_KERNEL_IMAGE
+}
+
+/// Loads device code; its handle.
+pub(super) fn load(client: &mut Client, image: Image) -> Result<u64, CudaError> {
+    let index = registry().add(Some(image));
+    client.module(index)?;
+    let handle = client.fresh_number();
+    registry().loaded.insert(handle, index);
+    Ok(handle)
+}
+
+/// Loads the device code at an address; its handle.
+///
+/// # Safety
+/// As for [`image`].
+pub(super) unsafe fn load_data(client: &mut Client, code: *const c_void) -> Result<u64, CudaError> {
+    // SAFETY: by contract.
+    let image = unsafe { image(code)? };
+    load(client, image)
+}
+
+/// Loads a file of PTX or a fat binary; its handle.
+pub(super) fn load_file(client: &mut Client, path: &str) -> Result<u64, CudaError> {
+    let bytes = std::fs::read(path).map_err(|_| CudaError::FILE_NOT_FOUND)?;
+    load(client, image_of_file(bytes)?)
+}
+
+/// The number of what the program has loaded.
+fn loaded(handle: u64) -> Result<usize, CudaError> {
+    registry().loaded.get(&handle).copied().ok_or(CudaError::INVALID_RESOURCE_HANDLE)
+}
+
+/// Unloads it.
+pub(super) fn unload(client: &mut Client, handle: u64) -> Result<(), CudaError> {
+    let index = registry().unload(handle).ok_or(CudaError::INVALID_RESOURCE_HANDLE)?;
+    client.forget_module(index)
+}
+
+/// The handle of a kernel, by which it is launched as one that nvcc has registered.
+pub(super) fn kernel(client: &mut Client, handle: u64, name: &str) -> Result<u64, CudaError> {
+    let module = loaded(handle)?;
+    let known = registry()
+        .functions
+        .iter()
+        .find(|(_, function)| function.module == module && function.name == name)
+        .map(|(&kernel, _)| kernel as u64);
+    if let Some(kernel) = known {
+        return Ok(kernel);
+    }
+    let number = client.module(module)?;
+    client.kernel(number, name).map_err(|_| CudaError::SYMBOL_NOT_FOUND)?;
+    let kernel = client.fresh_number();
+    let function = Function { module, name: name.to_owned(), opted_in: 0, large_clusters: false };
+    registry().functions.insert(kernel as usize, function);
+    Ok(kernel)
+}
+
+/// The address and the bytes of a variable.
+pub(super) fn variable(
+    client: &mut Client,
+    handle: u64,
+    name: &str,
+) -> Result<(u64, u64), CudaError> {
+    let module = client.module(loaded(handle)?)?;
+    let symbol = client.symbol(module, name).map_err(|_| CudaError::SYMBOL_NOT_FOUND)?;
+    let Some(address) = symbol.address else {
+        complain("the address of a __constant__ variable is not supported");
+        return Err(CudaError::NOT_SUPPORTED);
+    };
+    // From now on copies may use this address.
+    client.allocations.insert(address, symbol.bytes);
+    Ok((address, symbol.bytes))
+}
+
+/// Options for the compiler, and what else CUDA takes here, change nothing.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaLibraryLoadData(
+    to: *mut u64,
+    code: *const c_void,
+    _options: *const c_void,
+    _values: *const c_void,
+    _count: c_uint,
+    _library_options: *const c_void,
+    _library_values: *const c_void,
+    _library_count: c_uint,
+) -> u32 {
+    // SAFETY: the program says that device code is there; null is refused, else `to` is the place of a handle.
+    enter(|client| unsafe { put(to, load_data(client, code)?) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaLibraryLoadFromFile(
+    to: *mut u64,
+    path: *const c_char,
+    _options: *const c_void,
+    _values: *const c_void,
+    _count: c_uint,
+    _library_options: *const c_void,
+    _library_values: *const c_void,
+    _library_count: c_uint,
+) -> u32 {
+    // SAFETY: the program says that it is a C string; null is refused, else `to` is the place of a handle.
+    enter(|client| unsafe { put(to, load_file(client, &string(path))?) })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaLibraryUnload(handle: u64) -> u32 {
+    enter(|client| unload(client, handle))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaLibraryGetKernel(to: *mut u64, handle: u64, name: *const c_char) -> u32 {
+    // SAFETY: the program says that it is a C string; null is refused, else `to` is the place of a handle.
+    enter(|client| unsafe { put(to, kernel(client, handle, &string(name))?) })
+}
+
+/// Either place may be null.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn cudaLibraryGetGlobal(
+    address: *mut u64,
+    bytes: *mut usize,
+    handle: u64,
+    name: *const c_char,
+) -> u32 {
+    enter(|client| {
+        // SAFETY: the program says that it is a C string.
+        let found = variable(client, handle, &unsafe { string(name) })?;
+        if !address.is_null() {
+            // SAFETY: not null.
+            unsafe { put(address, found.0)? };
+        }
+        if !bytes.is_null() {
+            // SAFETY: not null.
+            unsafe { put(bytes, found.1 as usize)? };
+        }
+        Ok(())
+    })
+}
+
+/// The handle of a kernel for the driver: the same as for the runtime.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaGetFuncBySymbol(to: *mut u64, host: *const c_void) -> u32 {
+    enter(|_| {
+        if !registry().functions.contains_key(&(host as usize)) {
+            return Err(CudaError::INVALID_DEVICE_FUNCTION);
+        }
+        // SAFETY: null is refused; else the program says it is the place of a handle.
+        unsafe { put(to, host as u64) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaGetKernel(to: *mut u64, host: *const c_void) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { cudaGetFuncBySymbol(to, host) }
+}
