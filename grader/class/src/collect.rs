@@ -2,7 +2,7 @@
 //! document for machines.
 
 use crate::task::{self, Ending, Graded, Outcome, Task, TestRow};
-use diagnostic::{Failure, FailureKind};
+use diagnostic::{Failure, FailureKind, visible};
 use judge::verdict::TestVerdict;
 use puzzle::spec::DRAWN;
 use report::style::Style;
@@ -146,8 +146,8 @@ pub fn graded(
         seed: task.seed,
         ending,
         tests,
-        feedback: text(buffers.feedback),
-        report: text(buffers.report),
+        feedback: visible(&text(buffers.feedback)),
+        report: visible(&text(buffers.report)),
         seconds: 0.0,
         counters: None,
         host: task::host(),

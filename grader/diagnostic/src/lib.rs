@@ -6,6 +6,8 @@
 
 mod failure;
 mod message;
+mod visible;
 
 pub use failure::{EXIT_ENVIRONMENT, EXIT_FAIL, EXIT_PASS, EXIT_USAGE, Failure, FailureKind};
-pub use message::{CODE_WIDTH, Diagnostic, Mark, Severity, Source, visible};
+pub use message::{CODE_WIDTH, Diagnostic, Mark, Severity, Source};
+pub use visible::visible;

@@ -1,7 +1,7 @@
 //! A message that points into a text file: a spec, a kernel. The only file that uses the renderer.
 
+use crate::visible::visible;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-use std::fmt::Write;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -64,15 +64,18 @@ impl Diagnostic {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let mut group = annotate_snippets::Group::with_title(level.primary_title(&self.title));
+        let mut group =
+            annotate_snippets::Group::with_title(level.primary_title(visible(&self.title)));
         if let Some(source) = &self.source {
-            let mut snippet =
-                Snippet::source(&source.text).path(source.path.to_string_lossy().into_owned());
+            let shown = |end: usize| visible(&source.text[..end].replace("\r\n", "\n"));
+            let mut snippet = Snippet::source(shown(source.text.len()))
+                .path(visible(&source.path.to_string_lossy()));
             for (i, mark) in source.marks.iter().enumerate() {
                 let kind = if i == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
                 let label = (!mark.label.is_empty()).then(|| visible(&mark.label));
-                snippet =
-                    snippet.annotation(kind.span(clamp(&source.text, &mark.span)).label(label));
+                let Range { start, end } = clamp(&source.text, &mark.span);
+                let span = shown(start).len()..shown(end).len();
+                snippet = snippet.annotation(kind.span(span).label(label));
             }
             group = group.element(snippet);
         }
@@ -81,22 +84,6 @@ impl Diagnostic {
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
         renderer.term_width(columns).render(&[group])
     }
-}
-
-/// A text from somewhere else, whose control characters a terminal would obey, with their numbers in their place: `\u001b`. Line
-/// breaks and tabs stay; Unicode's own line breaks, at which some programs that read a report split it, do not.
-pub fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        let breaks_or_turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if (c.is_control() && c != '\n' && c != '\t') || breaks_or_turns {
-            // A string takes all that is written to it.
-            let _ = write!(shown, "\\u{:04x}", u32::from(c));
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
 }
 
 /// The nearest range of whole characters. The two bytes of a Windows line end count as one character.
@@ -139,9 +126,21 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_obeys_is_shown_by_its_number() {
-        assert_eq!(visible("é\t\n\u{1b}[2J\r\u{7f}\u{9b}"), "é\t\n\\u001b[2J\\u000d\\u007f\\u009b");
-        assert_eq!(visible("\u{2028}\u{2029}\u{202e}\u{2066}"), "\\u2028\\u2029\\u202e\\u2066");
+    fn what_nobody_sees_is_shown_and_marked() {
+        let mut found =
+            diagnostic("a\u{200b}b = \u{202e}7\r\nc\u{200d} = 8\n", &[(4..5, "b"), (21..22, "8")]);
+        found.title = "no `c\u{200d}`".into();
+        insta::assert_snapshot!(found.render(false), @r"
+        error: no `c\u200d`
+         --> puzzles/01_x.toml:1:8
+          |
+        1 | a\u200bb = \u202e7
+          |        ^ b
+        2 | c\u200d = 8
+          |           - 8
+          |
+          = help: the spec has `a`
+        ");
     }
 
     #[test]

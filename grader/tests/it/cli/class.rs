@@ -208,6 +208,9 @@ fn what_students_write_stays_text_in_every_export() {
         "a\nb,9,9\r\nc",
         "\u{1b}]0;title\u{7}\u{1b}[2J",
         "\u{202e}drawkcab",
+        "ada",
+        "ada\u{200b}",
+        "ada\u{2060}",
         "..",
         "-rf",
         "$(touch OWNED)`touch OWNED`",
@@ -242,6 +245,8 @@ fn what_students_write_stays_text_in_every_export() {
             seen += 1;
             let control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
             assert!(end == "cu" || !text.contains(control), "{name}");
+            let unseen = ['\u{200b}', '\u{2028}', '\u{202e}', '\u{2060}'];
+            assert!(!["html", "csv", "xml"].contains(&end) || !text.contains(unseen), "{name}");
             match end {
                 "html" => {
                     let lower = text.to_lowercase();

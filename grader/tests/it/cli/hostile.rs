@@ -93,15 +93,14 @@ fn a_grader_that_is_ended_leaves_no_compiler_and_no_folder() {
 #[test]
 fn what_a_kernel_prints_is_framed_and_moves_no_cursor() {
     let text = fs::read_to_string(root().join("solutions/10_conv_backward_input.cu")).unwrap();
-    let forged =
-        "if (blockIdx.x + threadIdx.x == 0) printf(\"\\033[2J\\r\\n10 of 10 tests passed\\n\");";
+    let forged = "if (blockIdx.x + threadIdx.x == 0) printf(\"\\033[2J\u{200b}\\r\\n10 of 10 tests passed\\n\");";
     let text =
         text.replacen("if (idx >=", &format!("{forged}\n    if (idx >"), 1).replace("+=", "-=");
     let (code, said) =
         graded("k.cu", &format!("#include <cstdio>\n// \u{1b}]0;title\u{7}\n{text}"));
     assert_eq!(code, 1, "{said}");
     assert!(!said.contains('\u{1b}') && !said.contains('\u{7}'), "{said}");
-    assert!(said.contains("\\u001b[2J"), "{said}");
+    assert!(said.contains("\\u001b[2J\\u200b"), "{said}");
     assert!(said.lines().all(|line| line.trim_start() != "10 of 10 tests passed"), "{said}");
 }
 
@@ -312,6 +311,7 @@ fn a_name_is_no_command() {
             "-x $(touch OWNED)`touch OWNED`.cu:1",
         ),
         ("über'n \"Berg\" \\; ls & x.cu", "int x = y;\n", "über'n _Berg_ _; ls & x.cu:1"),
+        ("k\u{200b}\u{202e}\u{e0041}.cu", "int x = y;\n", "k\\u200b\\u202e\\udb40\\udc41.cu:1"),
     ] {
         let (code, said) = graded(name, error);
         assert_eq!(code, 1, "{said}");

@@ -1,5 +1,6 @@
 //! A `JUnit` document: suites of cases, as XML (<https://github.com/testmoapp/junitxml> describes what CI systems read).
 
+use diagnostic::visible;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use std::io::{self, Write};
@@ -62,7 +63,7 @@ pub fn write(out: impl Write, name: &str, suites: &[Suite]) -> io::Result<()> {
     let [tests, failures, errors] = counts(all);
     xml.create_element("testsuites")
         .with_attributes([
-            ("name", valid(name).as_str()),
+            ("name", visible(name).as_str()),
             ("tests", &tests),
             ("skipped", "0"),
             ("failures", &failures),
@@ -89,7 +90,7 @@ fn counts<'a>(cases: impl Iterator<Item = &'a Case>) -> [String; 3] {
 fn write_suite(xml: &mut Writer<impl Write>, suite: &Suite) -> io::Result<()> {
     let [tests, failures, errors] = counts(suite.cases.iter());
     let element = xml.create_element("testsuite").with_attributes([
-        ("name", valid(&suite.name).as_str()),
+        ("name", visible(&suite.name).as_str()),
         ("tests", &tests),
         ("skipped", "0"),
         ("errors", &errors),
@@ -104,7 +105,7 @@ fn write_suite(xml: &mut Writer<impl Write>, suite: &Suite) -> io::Result<()> {
             xml.create_element("properties").write_inner_content(|xml| {
                 suite.properties.iter().try_for_each(|(name, value)| {
                     let property = xml.create_element("property");
-                    let value = valid(value);
+                    let value = visible(value);
                     property.with_attributes([("name", *name), ("value", &value)]).write_empty()?;
                     Ok(())
                 })
@@ -116,7 +117,7 @@ fn write_suite(xml: &mut Writer<impl Write>, suite: &Suite) -> io::Result<()> {
 }
 
 fn write_case(xml: &mut Writer<impl Write>, case: &Case) -> io::Result<()> {
-    let name = valid(&case.name);
+    let name = visible(&case.name);
     let mut element = xml.create_element("testcase").with_attribute(("name", name.as_str()));
     if let Some(classname) = &case.classname {
         element = element.with_attribute(("classname", classname.as_str()));
@@ -136,7 +137,7 @@ fn write_case(xml: &mut Writer<impl Write>, case: &Case) -> io::Result<()> {
             Outcome::Error(reason) => write_reason(xml, "error", reason)?,
         }
         if !case.output.is_empty() {
-            let output = valid(&case.output);
+            let output = visible(&case.output);
             xml.create_element("system-out").write_text_content(BytesText::new(&output))?;
         }
         Ok(())
@@ -145,19 +146,13 @@ fn write_case(xml: &mut Writer<impl Write>, case: &Case) -> io::Result<()> {
 }
 
 fn write_reason(xml: &mut Writer<impl Write>, tag: &str, reason: &Reason) -> io::Result<()> {
-    let message = valid(&reason.message);
+    let message = visible(&reason.message);
     let element = xml.create_element(tag).with_attribute(("message", message.as_str()));
     match &reason.description {
-        Some(text) => element.write_text_content(BytesText::new(&valid(text)))?,
+        Some(text) => element.write_text_content(BytesText::new(&visible(text)))?,
         None => element.write_empty()?,
     };
     Ok(())
-}
-
-/// Leaves out the characters that an XML document cannot hold (XML 1.0, production 2): a kernel may print any.
-fn valid(text: &str) -> String {
-    let allowed = |c: &char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}') || *c > '\u{ffff}';
-    text.chars().filter(allowed).collect()
 }
 
 #[cfg(test)]
