@@ -22,8 +22,8 @@ pub(super) fn pack(class: &Class<'_>, stub: Stub<'_>, to: &Path) -> Result<Vec<S
             files.insert(inside(class, hidden)?, read(hidden)?);
         }
     }
-    // What headers include of solutions is needed here: the package is not for students.
-    for folder in ["kernels/include", "solutions"] {
+    // What references include of solutions is needed here: the package is not for students.
+    for folder in ["kernels/include", "kernels/references", "solutions"] {
         let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
         for entry in entries.filter(|entry| entry.path().is_file()) {
             let name = entry.file_name().to_string_lossy().into_owned();

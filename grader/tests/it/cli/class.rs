@@ -150,6 +150,8 @@ fn the_autograder_works_in_its_platforms_layout() {
     };
     let unpacked = run("python3", &["-m", "zipfile", "-e", "autograder.zip", "autograder/source"]);
     assert_eq!(unpacked.code, 0, "{}", unpacked.stderr);
+    // What the headers of puzzles with host code only declare.
+    assert!(place.join("source/workbook/kernels/references/lenet_kernels.cu").is_file());
     for script in ["autograder/source/setup.sh", "autograder/source/run_autograder"] {
         let done = run("bash", &[script]);
         assert_eq!(done.code, 0, "{script}: {}{}", done.stdout, done.stderr);
