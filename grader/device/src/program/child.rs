@@ -29,6 +29,11 @@ pub fn number(of: &impl AsRawFd) -> String {
     of.as_raw_fd().to_string()
 }
 
+unsafe extern "C" {
+    /// C's own stream.
+    static stdout: *mut libc::FILE;
+}
+
 /// `int main(int, char**)`, or without the arguments.
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char) -> c_int;
 
@@ -58,6 +63,9 @@ pub fn main() -> ExitCode {
             }
         };
     }
+    // Rust ignores the signal of a pipe that nobody reads; a C program whose output goes there would run without end.
+    // SAFETY: no handler is involved.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     cudart::client::connect(device.into(), &[]);
     let args: Vec<OsString> = args.collect();
     let mut ran = Err(String::new());
@@ -80,6 +88,9 @@ fn shut_in(library: &Path, scratch: &Path, device: &OwnedFd) -> std::io::Result<
     close_all_but(&[device.as_raw_fd(), file.as_raw_fd()])?;
     std::env::set_current_dir(scratch)?;
     let folder = library.parent().unwrap_or(library);
+    // Output that goes through a pipe shall come as it comes on a terminal: a line at a time, also before a crash.
+    // SAFETY: the stream is open, nothing was written to it, and it gets a buffer of its own.
+    unsafe { libc::setvbuf(stdout, std::ptr::null_mut(), libc::_IOLBF, 0) };
     for hole in sandbox::enter(&BOUNDS, &[folder], scratch) {
         writeln!(std::io::stderr(), "warning: on this machine, the program can {hole}").ok();
     }

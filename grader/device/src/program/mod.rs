@@ -5,6 +5,7 @@
 
 mod child;
 mod named;
+mod shown;
 
 pub use child::main as child_main;
 
@@ -19,6 +20,7 @@ use named::Names;
 use ptxvm::Options;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use shown::Shown;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -27,7 +29,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -202,7 +204,7 @@ pub struct Emulated<'a> {
     pub confined: bool,
 }
 
-/// Runs a compiled program on the virtual machine, with the terminal as its own. `grader` is the grader's executable.
+/// Runs a compiled program on the virtual machine, with the terminal as its own unless it is shut in. `grader` is the grader's executable.
 ///
 /// # Errors
 /// Its process cannot be started.
@@ -223,8 +225,8 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
     let mut command = Command::new(grader);
     command.arg(CHILD_COMMAND).arg(child::number(&childs)).arg(&file);
     if confined {
-        // No variable of the user's concerns the program.
-        command.env_clear();
+        // No variable of the user's concerns the program, and the terminal obeys nothing that it prints.
+        command.env_clear().stdout(Stdio::piped()).stderr(Stdio::piped());
     }
     command.arg(&library.source.path).args(args);
     let usual = Options::default();
@@ -247,6 +249,7 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
         device.profile();
     }
     let mut child = command.spawn().map_err(cannot_start)?;
+    let shown = Shown::of(&mut child);
     drop(childs);
     let pid = Pid::from_child(&child);
     let serve = || {
@@ -283,6 +286,12 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
         return Err(Failure::new(FailureKind::Kernel, title, help));
     }
     let status = child.wait().map_err(cannot_start)?;
+    if shown.was_too_much() {
+        let title =
+            format!("the program printed more than {} MiB, and it was stopped", shown::MOST >> 20);
+        let help = "does a loop print without end?";
+        return Err(Failure::new(FailureKind::Kernel, title, help));
+    }
     let names = Names::new(&device);
     let of_launches = device.launch_findings().map(|found| names.finding(found));
     let of_streams = device.races().iter().map(|found| names.race(found));

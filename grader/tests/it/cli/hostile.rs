@@ -4,6 +4,7 @@ use super::{STEADY, command, grader, output, root};
 use rustix::fs::{CWD, FileType, Mode};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::thread::sleep;
@@ -246,14 +247,16 @@ fn a_confined_program_is_as_shut_in_as_host_code() {
         int main(int argc, char** argv) {{\n\
         bool open = fopen(\"{secret}\", \"r\") || fopen(\"/etc/passwd\", \"r\") || getenv(\"HOME\");\n\
         hello<<<1, 1>>>(); cudaDeviceSynchronize();\n\
-        if (!open && geteuid() && fopen(\"own\", \"w\")) puts(argv[1]);\n\
+        if (!open && geteuid() && fopen(\"own\", \"w\")) {{ puts(argv[1]); fputs(\"\\033[2J\", stderr); }}\n\
         fflush(stdout); if (argc > 2) system(\"true\"); return 5; }}\n")).unwrap();
     let run = |args: &[&str]| {
         grader(&[&["run", file.to_str().unwrap(), "--sandbox", "--"], args].concat())
     };
     let out = run(&["shut"]);
     assert_eq!((out.code, out.stdout.as_str()), (5, "from a kernel\nshut\n"), "{}", out.stderr);
-    assert_eq!(run(&["shut", "twice"]).code, 128 + 31);
+    assert_eq!(out.stderr, "\\u001b[2J");
+    let out = run(&["shut", "twice"]);
+    assert_eq!((out.code, out.stdout.as_str()), (128 + 31, "from a kernel\nshut\n"));
     let help = grader(&["run", "--help"]).stdout;
     assert!(
         help.contains("The program runs as you") && help.contains("--sandbox confines it"),
@@ -287,6 +290,22 @@ fn a_program_ends_as_it_does_without_the_grader() {
     assert_eq!(run(&["handled"], false).code, 9);
     let out = run(&["not", "even", "one"], false);
     assert!(out.code == 128 + 11 && out.stderr.contains("SIGSEGV"), "{}", out.stderr);
+}
+
+/// Also one that is shut in, whose output passes through the grader.
+#[test]
+fn a_program_whose_output_nobody_reads_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("program.cu");
+    fs::write(&file, "#include <cstdio>\nint main() { for (;;) puts(\"all is well\"); }\n")
+        .unwrap();
+    for option in ["--backend=vm", "--sandbox"] {
+        let mut grader = command(&["run", option, file.to_str().unwrap()]);
+        let mut grader = grader.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let mut start = [0; 12];
+        grader.stdout.take().unwrap().read_exact(&mut start).unwrap();
+        assert_eq!((&start, grader.wait().unwrap().code()), (b"all is well\n", Some(128 + 13)));
+    }
 }
 
 #[test]
