@@ -6,7 +6,7 @@ use crate::source_loc::SourceLoc;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {ptx_line} of the PTX: {message}")]
 pub struct LoadError {
-    /// 1-based line of the PTX text.
+    /// 1-based line of the PTX text; 0 where no single line is to blame.
     pub ptx_line: usize,
     /// The line of the CUDA source that it came from.
     pub source_loc: Option<SourceLoc>,
@@ -14,7 +14,7 @@ pub struct LoadError {
     pub message: String,
     /// True: valid PTX that this machine cannot run. False: not PTX.
     pub unsupported: bool,
-    /// True: it declares more memory than this machine gives a program.
+    /// True: it has more instructions, or needs more memory, than this machine gives a program.
     pub too_large: bool,
 }
 
@@ -35,7 +35,7 @@ impl LoadError {
         Self { unsupported: true, ..Self::malformed(ptx_line, message) }
     }
 
-    /// The text declares more memory than this machine gives a program.
+    /// The text has more instructions, or needs more memory, than this machine gives a program.
     pub(crate) fn too_large(ptx_line: usize, message: impl Into<String>) -> Self {
         Self { too_large: true, ..Self::unsupported(ptx_line, message) }
     }

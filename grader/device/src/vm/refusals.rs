@@ -12,8 +12,8 @@ pub fn cannot_load(error: &LoadError, source: Option<&SourceFile>) -> Failure {
     let LoadError { ptx_line, source_loc, message, unsupported, too_large } = error;
     let (title, mut help) = if *too_large {
         (
-            format!("the file declares too much memory: {message}"),
-            vec!["is the size of an array wrong?".to_owned()],
+            format!("the file asks for too much: {message}"),
+            vec!["is the size of an array wrong, or a loop unrolled too far?".to_owned()],
         )
     } else if *unsupported {
         (
@@ -36,13 +36,16 @@ pub fn cannot_load(error: &LoadError, source: Option<&SourceFile>) -> Failure {
             ],
         )
     };
-    let mut at = format!("line {ptx_line} of the PTX");
     let mut shown = None;
-    if let Some(loc) = source_loc {
-        at = format!("{at}, from {}:{}", loc.file, loc.line);
-        shown = source.and_then(|source| quote(loc, source));
+    // Where no line is to blame, it is 0.
+    if *ptx_line != 0 {
+        let mut at = format!("line {ptx_line} of the PTX");
+        if let Some(loc) = source_loc {
+            at = format!("{at}, from {}:{}", loc.file, loc.line);
+            shown = source.and_then(|source| quote(loc, source));
+        }
+        help.push(at);
     }
-    help.push(at);
     // The compiler copies inline PTX without a look, so that any text can stand there.
     let is_inline = source.is_some_and(|source| source.inline_ptx);
     if is_inline && !*too_large {

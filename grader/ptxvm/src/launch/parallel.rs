@@ -68,7 +68,7 @@ impl Run<'_, '_> {
         fork: ForkPoint,
     ) -> Result<Results<R>, ParallelFailure> {
         let (blocks, memory) = (self.grid.blocks(), self.grid.env.memory);
-        let threads = rayon::current_num_threads();
+        let threads = rayon::current_num_threads().min(self.grid.room as usize);
         if threads == 1 || blocks > MAX_BLOCKS {
             return Err(ParallelFailure::Alone);
         }

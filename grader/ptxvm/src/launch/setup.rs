@@ -80,9 +80,11 @@ impl<'m> Setup<'m> {
         let params = parameters(kernel, launch)?;
         let mut workspace = 0;
         if options.cooperative {
-            cooperative::check_room(launch, shared.packed)?;
+            cooperative::check_device(launch, shared.packed)?;
             workspace = grid_workspace::prepare(memory);
         }
+        let at_once = if options.cooperative { launch.blocks() } else { cluster.blocks() };
+        cooperative::check_local(launch, at_once, kernel.program.local.packed)?;
         let first_variable = module.place_variables(memory);
         let constants = module.constants(first_variable);
         let written = written_addresses(&kernel.program, &params, first_variable);
@@ -139,7 +141,11 @@ impl<'m> Setup<'m> {
             ),
             shared_arrays: shared_arrays(&self.kernel.program, &self.shared),
             size: self.launch.grid,
-            room: cooperative::room(self.launch, self.shared.packed),
+            room: cooperative::room(
+                self.launch,
+                self.shared.packed,
+                self.kernel.program.local.packed,
+            ),
             cooperative: self.cooperative,
             cluster: self.cluster,
         }

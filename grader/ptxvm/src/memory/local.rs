@@ -4,71 +4,83 @@ use super::layout::Layout;
 use crate::lanes::lanes;
 use crate::memory::lane_memory::{Fault, LaneMemory, byte_flags, within_word};
 
-/// Local memory of a warp.
+/// Local memory of a warp: the variables of the kernel and its functions, and above them the call stack.
 #[derive(Clone, Debug, Default)]
 pub struct Local {
-    words: Vec<[u32; 32]>,
+    /// A page has memory from its first store on: most threads use a small part of a large array.
+    pages: Vec<Option<Box<Page>>>,
+    /// Where the variables are, from the first byte of one to the end of the last one directly after it, in rising order.
+    variables: Vec<(u32, u32)>,
+    /// One past the last variable.
+    end: u32,
+}
+
+/// Words of a page.
+const PAGE_WORDS: usize = 32;
+
+/// So many words of each lane.
+#[derive(Clone, Debug)]
+struct Page {
+    words: [[u32; 32]; PAGE_WORDS],
     /// For each byte of a word whether it was written (low nibble), and in the call stack whether it belongs to a variable
     /// (high nibble): each lane has frames of its own there.
-    flags: Vec<[u8; 32]>,
-    /// For each word below the call stack, which bytes belong to a variable.
-    owned: Vec<u8>,
+    flags: [[u8; 32]; PAGE_WORDS],
+}
+
+impl Page {
+    const UNWRITTEN: Self =
+        Self { words: [[u32::MAX; 32]; PAGE_WORDS], flags: [[0; 32]; PAGE_WORDS] };
 }
 
 /// Words between the variables and the call stack, so that neither overruns the other.
-const GUARD: usize = 256;
+const GUARD: u32 = 256;
 
 impl Local {
     /// Unwritten memory with the variables of a layout.
     pub fn new(layout: &Layout) -> Self {
-        let words = (layout.end as usize).div_ceil(4);
-        let mut owned = vec![0; words];
-        for &(start, size) in &layout.variables {
-            for byte in start..start + size {
-                owned[byte as usize / 4] |= 1 << (byte & 3);
+        let mut variables: Vec<(u32, u32)> = Vec::new();
+        for &(start, size) in layout.variables.iter().filter(|&&(_, size)| size != 0) {
+            match variables.last_mut() {
+                Some((_, end)) if *end == start => *end += size,
+                _ => variables.push((start, start + size)),
             }
         }
-        Self { words: vec![[u32::MAX; 32]; words], flags: vec![[0; 32]; words], owned }
+        Self { pages: vec![None; pages(layout.end)], variables, end: layout.end }
     }
 
     /// Makes all bytes undefined, for the warp of a new block.
     pub fn clear(&mut self) {
-        self.words.truncate(self.owned.len());
-        self.flags.truncate(self.owned.len());
-        self.words.fill([u32::MAX; 32]);
-        self.flags.fill([0; 32]);
+        for page in self.pages.iter_mut().flatten() {
+            **page = Page::UNWRITTEN;
+        }
     }
 
     /// Makes bytes undefined again.
     pub fn undefine(&mut self, lane: usize, address: u64, bytes: u32) {
         let Ok(place) = self.check(lane, address, bytes, true) else { return };
-        if bytes == 8 {
-            self.flags[place / 4][lane] &= 0xF0;
-            self.flags[place / 4 + 1][lane] &= 0xF0;
-        } else {
-            self.flags[place / 4][lane] &= !byte_flags(place, bytes);
+        for word in place / 4..(place + bytes as usize).div_ceil(4) {
+            let undefined = if bytes >= 4 { 0xF } else { byte_flags(place, bytes) };
+            if let Some((page, word)) = self.written_page(word) {
+                page.flags[word][lane] &= !undefined;
+            }
         }
     }
 
     /// Where the call stack begins.
     pub fn stack_start(&self) -> u32 {
-        ((self.owned.len() + GUARD) * 4).next_multiple_of(128) as u32
+        ((self.end.div_ceil(4) + GUARD) * 4).next_multiple_of(128)
     }
 
     /// Unwritten variables of a frame at `start`: offset and bytes of each.
     pub fn open_frame(&mut self, mask: u32, start: u32, variables: &[(u32, u32)]) {
         let end = variables.iter().map(|&(offset, size)| offset + size).max().unwrap_or(0);
-        let words = (start + end).div_ceil(4) as usize;
-        if words > self.words.len() {
-            self.words.resize(words, [u32::MAX; 32]);
-            self.flags.resize(words, [0; 32]);
-        }
+        self.pages.resize(self.pages.len().max(pages(start + end)), None);
         self.close_frame(mask, start, variables);
         for &(offset, size) in variables {
             for byte in start + offset..start + offset + size {
-                let flags = &mut self.flags[byte as usize / 4];
+                let (page, word) = self.page(byte as usize / 4);
                 for lane in lanes(mask) {
-                    flags[lane] |= 0x10 << (byte & 3);
+                    page.flags[word][lane] |= 0x10 << (byte & 3);
                 }
             }
         }
@@ -77,32 +89,60 @@ impl Local {
     /// The variables of a frame are no more.
     pub fn close_frame(&mut self, mask: u32, start: u32, variables: &[(u32, u32)]) {
         for &(offset, size) in variables {
-            let (first, end) = ((start + offset) / 4, (start + offset + size).div_ceil(4));
-            for word in first as usize..(end as usize).min(self.words.len()) {
+            for word in (start + offset) / 4..(start + offset + size).div_ceil(4) {
+                let Some((page, word)) = self.written_page(word as usize) else { continue };
                 for lane in lanes(mask) {
-                    self.words[word][lane] = u32::MAX;
-                    self.flags[word][lane] = 0;
+                    page.words[word][lane] = u32::MAX;
+                    page.flags[word][lane] = 0;
                 }
             }
         }
     }
+
+    /// Whether bytes belong to variables. Those of a frame belong to the lanes whose frame it is.
+    fn is_owned(&self, lane: usize, place: u32, size: u32) -> bool {
+        if place >= self.end {
+            return (place..place + size).all(|byte| {
+                let (page, word) = place_of(byte as usize / 4);
+                let page = self.pages.get(page).and_then(Option::as_ref);
+                page.is_some_and(|page| page.flags[word][lane] & (0x10 << (byte & 3)) != 0)
+            });
+        }
+        let after = self.variables.partition_point(|&(start, _)| start <= place);
+        after.checked_sub(1).is_some_and(|at| place + size <= self.variables[at].1)
+    }
+
+    /// The page of a word, if it has memory, and the number of the word in it.
+    fn written_page(&mut self, word: usize) -> Option<(&mut Page, usize)> {
+        let (page, word) = place_of(word);
+        Some((self.pages.get_mut(page)?.as_mut()?, word))
+    }
+
+    /// The page of a word that is inside, and the number of the word in it.
+    fn page(&mut self, word: usize) -> (&mut Page, usize) {
+        let (page, word) = place_of(word);
+        (self.pages[page].get_or_insert_with(|| Box::new(Page::UNWRITTEN)), word)
+    }
+}
+
+/// How many pages hold so many bytes.
+fn pages(bytes: u32) -> usize {
+    (bytes as usize).div_ceil(4 * PAGE_WORDS)
+}
+
+/// The numbers of a word's page, and of the word in it.
+fn place_of(word: usize) -> (usize, usize) {
+    (word / PAGE_WORDS, word % PAGE_WORDS)
 }
 
 impl LaneMemory for Local {
     fn check(&self, lane: usize, address: u64, size: u32, _write: bool) -> Result<usize, Fault> {
-        let end = self.words.len() as u64 * 4;
+        let end = (self.pages.len() * PAGE_WORDS * 4) as u64;
         if address >= end || end - address < u64::from(size) {
             return Err(Fault::OutOfBounds);
         }
         let place = address as usize;
-        let owned = (place..place + size as usize).all(|byte| {
-            let owned = match self.owned.get(byte / 4) {
-                Some(owned) => *owned,
-                None => self.flags[byte / 4][lane] >> 4,
-            };
-            owned & (1 << (byte & 3)) != 0
-        });
-        if !owned {
+        if !self.is_owned(lane, address as u32, size) {
             Err(Fault::OutOfBounds)
         } else if !place.is_multiple_of(size as usize) {
             Err(Fault::Misaligned)
@@ -112,20 +152,21 @@ impl LaneMemory for Local {
     }
 
     fn get(&self, lane: usize, place: usize, bytes: u32) -> (u64, bool) {
-        let (word, flags) = (&self.words[place / 4], self.flags[place / 4][lane]);
-        match bytes {
-            8 => {
-                let (low, first) = self.get(lane, place, 4);
-                let (high, second) = self.get(lane, place + 4, 4);
-                (low | high << 32, first || second)
-            }
-            4 => (word[lane].into(), flags & 0xF != 0),
-            _ => {
-                let (mask, shift) = within_word(place, bytes);
-                let defined = flags & byte_flags(place, bytes) != 0;
-                (u64::from((word[lane] & mask) >> shift), defined)
-            }
+        if bytes == 8 {
+            let (low, first) = self.get(lane, place, 4);
+            let (high, second) = self.get(lane, place + 4, 4);
+            return (low | high << 32, first || second);
         }
+        let (page, word) = place_of(place / 4);
+        let (word, flags) = match &self.pages[page] {
+            Some(page) => (page.words[word][lane], page.flags[word][lane]),
+            None => (u32::MAX, 0),
+        };
+        if bytes == 4 {
+            return (word.into(), flags & 0xF != 0);
+        }
+        let (mask, shift) = within_word(place, bytes);
+        (u64::from((word & mask) >> shift), flags & byte_flags(place, bytes) != 0)
     }
 
     fn put(&mut self, lane: usize, place: usize, bytes: u32, value: u64) {
@@ -134,14 +175,15 @@ impl LaneMemory for Local {
             self.put(lane, place + 4, 4, value >> 32);
             return;
         }
-        let word = &mut self.words[place / 4][lane];
+        let (page, at) = self.page(place / 4);
+        let word = &mut page.words[at][lane];
         if bytes == 4 {
             *word = value as u32;
         } else {
             let (mask, shift) = within_word(place, bytes);
             *word = (*word & !mask) | ((value as u32) << shift & mask);
         }
-        self.flags[place / 4][lane] |= byte_flags(place, bytes);
+        page.flags[at][lane] |= byte_flags(place, bytes);
     }
 }
 
@@ -159,7 +201,44 @@ mod tests {
         assert_eq!(local.get(3, 2, 2), (0x5566, true));
         assert!(!local.get(4, 0, 4).1);
         assert_eq!(local.check(3, 8, 4, false), Err(Fault::OutOfBounds));
+        local.undefine(3, 0, 4);
+        assert_eq!((local.get(3, 0, 4).1, local.get(3, 4, 4).1), (false, true));
         local.clear();
-        assert!(!local.get(3, 0, 1).1);
+        assert!(!local.get(3, 4, 1).1);
+    }
+
+    #[test]
+    fn a_large_array_costs_what_is_written() {
+        let mut layout = Layout::default();
+        let place = layout.place(512 << 10, 4).unwrap() as usize + (512 << 10) - 4;
+        let mut local = Local::new(&layout);
+        assert_eq!(local.check(0, place as u64, 4, true), Ok(place));
+        assert_eq!(local.get(0, place, 4), (u32::MAX.into(), false));
+        local.put(0, place, 2, 7);
+        assert_eq!(local.get(0, place, 4), (0xFFFF_0007, true));
+        assert_eq!(local.pages.iter().flatten().count(), 1);
+        assert_eq!(local.check(0, place as u64 + 4, 4, true), Err(Fault::OutOfBounds));
+    }
+
+    #[test]
+    fn neighbours_without_a_gap_are_accessed_together() {
+        let mut layout = Layout::default();
+        let first = layout.place(4, 4).unwrap();
+        layout.place_close(4, 4).unwrap();
+        let far = layout.place(4, 4).unwrap();
+        let local = Local::new(&layout);
+        assert!(local.check(0, first.into(), 8, false).is_ok());
+        assert_eq!(local.check(0, u64::from(far) - 4, 8, false), Err(Fault::OutOfBounds));
+    }
+
+    #[test]
+    fn a_frame_belongs_to_its_lanes() {
+        let mut local = Local::new(&Layout::default());
+        let start = local.stack_start();
+        local.open_frame(0b01, start, &[(16, 8)]);
+        assert!(local.check(0, u64::from(start) + 16, 8, true).is_ok());
+        assert_eq!(local.check(1, u64::from(start) + 16, 8, true), Err(Fault::OutOfBounds));
+        local.close_frame(0b01, start, &[(16, 8)]);
+        assert_eq!(local.check(0, u64::from(start) + 16, 8, true), Err(Fault::OutOfBounds));
     }
 }

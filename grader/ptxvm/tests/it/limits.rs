@@ -126,12 +126,46 @@ fn unsupported_is_not_malformed() {
 
 #[test]
 fn frames_of_a_stack_have_a_limit() {
-    let text = ".version 9.0\n.target sm_75\n.func f()\n{\n.local .b8 much[200000];\ncall f, ();\nret;\n}\n\
+    let text = ".version 9.0\n.target sm_75\n.func f()\n{\n.local .b8 much[600000];\ncall f, ();\nret;\n}\n\
                 .visible .entry k()\n{\ncall f, ();\nret;\n}\n";
     let module = Module::load(text).unwrap();
     let error = module.kernel("k").unwrap().refusal().unwrap();
-    assert!(error.unsupported);
-    assert!(error.message.contains("local memory"), "{error}");
+    assert!(error.too_large && error.message.contains("512 KiB"), "{error}");
+}
+
+/// A thread of a GPU has at most 512 KiB of local memory.
+#[test]
+fn local_memory_has_a_limit() {
+    let run = |bytes: u32, grid: u32, cooperative: bool| -> Result<u32, LaunchError> {
+        let text = format!(
+            ".version 9.0\n.target sm_90\n.address_size 64\n.file 1 \"k.cu\"\n.visible .entry k(.param .u64 out)\n{{\n\
+             .local .align 4 .b8 much[{bytes}];\n.reg .b32 %r<3>;\n.reg .b64 %rd<5>;\n.loc 1 7 1\n\
+             ld.param.u64 %rd1, [out];\ncvta.to.global.u64 %rd2, %rd1;\nmov.u32 %r1, %tid.x;\n\
+             st.local.u32 [much+{}], %r1;\nld.local.u32 %r2, [much+{}];\nmul.wide.u32 %rd3, %r1, 4;\n\
+             add.s64 %rd4, %rd2, %rd3;\nst.global.u32 [%rd4], %r2;\nret;\n}}\n",
+            bytes - 4,
+            bytes - 4
+        );
+        let mut device = Device::new(&text);
+        let out = device.output::<u32>(1024);
+        let launch = Launch {
+            grid: [grid, 1, 1],
+            block: [1024, 1, 1],
+            dynamic_shared: 0,
+            params: vec![device.pointer(out)],
+        };
+        let options = Options { cooperative, ..Options::default() };
+        let kernel = device.module.kernel("k").unwrap();
+        ptxvm::launch(&device.module, kernel, &launch, &mut device.memory, &options)?;
+        Ok(device.read::<u32>(out)[1023])
+    };
+    assert_eq!(run(512 << 10, 1, false), Ok(1023));
+    assert_eq!(run(512 << 10, 4, true), Ok(1023));
+    for (bytes, grid, cooperative) in [((512 << 10) + 4, 1, false), (512 << 10, 5, true)] {
+        let Err(LaunchError::Refused(error)) = run(bytes, grid, cooperative) else { panic!() };
+        assert!(error.too_large, "{error}");
+        assert_eq!(error.source_loc.map(|loc| loc.line), (!cooperative).then_some(7));
+    }
 }
 
 #[test]

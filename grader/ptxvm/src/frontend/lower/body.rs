@@ -144,6 +144,14 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
                 }
             };
             done.map_err(|mut error| {
+                // Variables are declared before the first place, which is the head of the function.
+                let head = lines.iter().find_map(|line| match line.statement {
+                    Statement::Loc { at, inlined_at } => Some((at, inlined_at)),
+                    _ => None,
+                });
+                if let (None, Some((at, inlined_at))) = (tracker.now(), head) {
+                    tracker.step(at, inlined_at);
+                }
                 error.source_loc = tracker.now().cloned();
                 error
             })?;

@@ -21,8 +21,8 @@ type Result<T> = std::result::Result<T, LoadError>;
 /// Most instructions of a kernel with all its functions.
 const MAX_CODE: usize = 1 << 22;
 
-/// Bytes of local memory for each thread.
-const MAX_LOCAL: u32 = 128 << 10;
+/// Bytes of local memory that each thread may have (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+const MAX_LOCAL: u32 = 512 << 10;
 
 /// Where a function's parameters and results lie in local memory: (address, size).
 #[derive(Clone, Debug, Default)]
@@ -193,7 +193,7 @@ impl<'c, 'f, 'a> KernelBuilder<'c, 'f, 'a> {
         }
         let packed = self.program.shared.packed;
         let placed = self.program.shared.place(SIZE, 16);
-        let start = placed.ok_or_else(|| LoadError::malformed(0, "shared memory is full"))?;
+        let start = placed.ok_or_else(|| full_shared(0))?;
         // It is none of the kernel's own.
         self.program.shared.packed = packed;
         self.shared.insert("", start);
@@ -203,21 +203,20 @@ impl<'c, 'f, 'a> KernelBuilder<'c, 'f, 'a> {
 
     pub fn place_shared(&mut self, variable: &Variable<'a>) -> Result<u32> {
         let placed = self.program.shared.place(variable.size, variable.align);
-        let full = || LoadError::malformed(variable.line, "shared memory is full");
-        let start = placed.ok_or_else(full)?;
+        let start = placed.ok_or_else(|| full_shared(variable.line))?;
         self.program.shared_names.push((source_name(variable.name).to_owned(), Some(start)));
         Ok(start)
     }
 
     pub fn place_local(&mut self, variable: &Variable<'a>) -> Result<u32> {
         let placed = self.program.local.place(variable.size, variable.align);
-        self.checked_local(placed, variable)
+        checked_local(placed, &self.program.local, variable)
     }
 
     /// Places a parameter or a result of a function, or what a caller passes for it.
     pub fn place_param(&mut self, variable: &Variable<'a>) -> Result<u32> {
         let placed = self.program.local.place_close(variable.size, variable.align);
-        self.checked_local(placed, variable)
+        checked_local(placed, &self.program.local, variable)
     }
 
     /// Places a variable of a function that may have several activations in a thread.
@@ -239,9 +238,7 @@ impl<'c, 'f, 'a> KernelBuilder<'c, 'f, 'a> {
     ) -> Result<u32> {
         let align = &mut self.program.frames[frame as usize].align;
         *align = (*align).max(variable.align as u32);
-        placed.filter(|_| self.frames[frame as usize].0.end <= MAX_LOCAL).ok_or_else(|| {
-            LoadError::unsupported(variable.line, "more than 128 KiB of local memory")
-        })
+        checked_local(placed, &self.frames[frame as usize].0, variable)
     }
 
     /// Whether a call from a function with one frame to one with the other may lead back.
@@ -267,12 +264,6 @@ impl<'c, 'f, 'a> KernelBuilder<'c, 'f, 'a> {
         frame.r = before[0]..after[0];
         frame.q = before[1]..after[1];
         frame.p = before[2]..after[2];
-    }
-
-    fn checked_local(&self, placed: Option<u32>, variable: &Variable<'a>) -> Result<u32> {
-        placed.filter(|_| self.program.local.end <= MAX_LOCAL).ok_or_else(|| {
-            LoadError::unsupported(variable.line, "more than 128 KiB of local memory")
-        })
     }
 
     /// The signature of a function that is called, which is queued for lowering at its first call.
@@ -331,10 +322,7 @@ impl<'c, 'f, 'a> KernelBuilder<'c, 'f, 'a> {
     /// Adds the code of a function, and for each instruction the number of its source line.
     pub fn append(&mut self, code: Vec<Instr>, places: Vec<u32>, line: usize) -> Result<()> {
         if self.program.code.len() + code.len() > MAX_CODE {
-            return Err(LoadError::unsupported(
-                line,
-                "kernels of more than 4 million instructions",
-            ));
+            return Err(LoadError::too_large(line, "a kernel of more than 4 million instructions"));
         }
         self.program.code.extend(code);
         self.program.places.extend(places);
@@ -345,4 +333,18 @@ impl<'c, 'f, 'a> KernelBuilder<'c, 'f, 'a> {
     pub fn module_place(&self, name: &str) -> Option<ModuleSymbol<'f, 'a>> {
         self.context.variables.get(name).copied()
     }
+}
+
+fn full_shared(line: usize) -> LoadError {
+    LoadError::too_large(line, "`__shared__` arrays of more than 256 MiB")
+}
+
+/// The place of a variable in local memory, if the layout with it is no larger than a thread's may be. With the gaps between the
+/// variables it may be twice as large.
+fn checked_local(placed: Option<u32>, layout: &Layout, variable: &Variable) -> Result<u32> {
+    placed.filter(|_| layout.packed <= MAX_LOCAL && layout.end <= 2 * MAX_LOCAL).ok_or_else(|| {
+        let message =
+            "a thread's own arrays, and those of the functions that it calls, of more than 512 KiB";
+        LoadError::too_large(variable.line, message)
+    })
 }
