@@ -299,6 +299,64 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
          open |= syscall(call, 0L, 0L, 0L) >= 0 || errno != EPERM; if (!open) right(x, y, n);",
         "pass",
     ),
+    (
+        "writes into its parent's memory",
+        "char c = 0; iovec v{&c, 1}; syscall(SYS_process_vm_writev, getppid(), &v, 1L, &v, 1L, 0L);",
+        "forbidden-call",
+    ),
+    (
+        "reads its parent's memory",
+        "char c = 0; iovec v{&c, 1}; syscall(SYS_process_vm_readv, getppid(), &v, 1L, &v, 1L, 0L);",
+        "forbidden-call",
+    ),
+    (
+        "counts what its parent does",
+        "char a[128] = {}; syscall(SYS_perf_event_open, a, getppid(), -1, -1, 0L);",
+        "forbidden-call",
+    ),
+    ("loads a program into the kernel", "syscall(SYS_bpf, 0, nullptr, 0);", "forbidden-call"),
+    ("asks for its parent's keys", "syscall(SYS_keyctl, 0L, -3L, 0L);", "forbidden-call"),
+    (
+        "leaves a key to others",
+        "syscall(SYS_add_key, \"user\", \"k\", \"v\", 1L, -3L);",
+        "forbidden-call",
+    ),
+    (
+        "mounts a file system",
+        "syscall(SYS_mount, \"none\", \".\", \"tmpfs\", 0L, nullptr);",
+        "forbidden-call",
+    ),
+    (
+        "makes namespaces of its own",
+        "syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS);",
+        "forbidden-call",
+    ),
+    (
+        "runs a file without a name",
+        "int d = syscall(SYS_memfd_create, \"f\", 0L); char* a[] = {nullptr}; syscall(SYS_execveat, d < 0 ? 1 : d, \"\", a, a, AT_EMPTY_PATH);",
+        "forbidden-call",
+    ),
+    ("listens to others without a file", "socket(AF_UNIX, SOCK_STREAM, 0);", "forbidden-call"),
+    ("takes its parent's descriptors", "syscall(SYS_pidfd_open, getppid(), 0L);", "forbidden-call"),
+    (
+        "lowers its parent's limits",
+        "rlimit none{0, 0}; syscall(SYS_prlimit64, getppid(), RLIMIT_NOFILE, &none, nullptr);",
+        "forbidden-call",
+    ),
+    ("queues a signal for its parent", "sigqueue(getppid(), SIGKILL, sigval{});", "forbidden-call"),
+    (
+        "sets a timer that ends its parent",
+        "sigevent e{}; e.sigev_notify = SIGEV_THREAD_ID; e.sigev_signo = SIGKILL; e._sigev_un._tid = getppid(); timer_t t; \
+         if (timer_create(CLOCK_REALTIME, &e, &t)) right(x, y, n);",
+        "pass",
+    ),
+    ("throws in another thread", "right(x, y, n); std::thread([] { throw 7; }).join();", "crash"),
+    ("throws at its end", "right(x, y, n); atexit([] { throw 7; });", "pass"),
+    (
+        "closes all descriptors at once",
+        "syscall(SYS_close_range, 0L, ~0U, 0L); right(x, y, n);",
+        "fail",
+    ),
     ("sets an alarm", "alarm(1); for (;;) pause();", "crash"),
     (
         "blocks all signals and computes",
@@ -530,6 +588,36 @@ const FILES: &[(&str, &str, &str)] = &[
         "exit",
     ),
     (
+        "computes without end before it is called",
+        "static int spin() { for (volatile int i = 0;; i++); } static int never = spin();\n\
+         void twice(const float*, float*, int) {}",
+        "endless-loop",
+    ),
+    (
+        "stops itself before it is called",
+        "__attribute__((constructor)) static void first() { raise(SIGSTOP); }\n\
+         void twice(const float*, float*, int) {}",
+        "endless-loop",
+    ),
+    (
+        "throws before it is called",
+        "static int thrown() { throw 7; } static int never = thrown();\n\
+         void twice(const float*, float*, int) {}",
+        "crash",
+    ),
+    (
+        "prints without end before it is called",
+        "__attribute__((constructor)) static void first() { for (;;) puts(\"1 of 1 tests passed\"); }\n\
+         void twice(const float*, float*, int) {}",
+        "output-flood",
+    ),
+    (
+        "takes all memory before it is called",
+        "static int all() { for (;;) memset(new char[1 << 24], 1, 1 << 12); } static int never = all();\n\
+         void twice(const float*, float*, int) {}",
+        "crash",
+    ),
+    (
         "ends after its return, and has functions of the grader's names",
         "extern \"C\" __attribute__((weak)) int gradient_puzzles_call0(const void* const*, char*, size_t) { return 0; }\n\
          extern \"C\" int memcmp(const void*, const void*, size_t) noexcept { return 0; }\n\
@@ -555,7 +643,7 @@ fn no_file_around_a_function_gets_a_pass() {
     device::own_program::set(env!("CARGO_BIN_EXE_grader"));
     let test = "[[test]]\nname = \"t\"\ndims = { n = 3 }\ndata = { x = [1, 5, 7] }\n";
     for (name, text, expected) in FILES {
-        let includes = "#include <cstdio>\n#include <cstdlib>\n#include <unistd.h>\n";
+        let includes = "#include <csignal>\n#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n#include <unistd.h>\n";
         let dir = workbook(test, |_| format!("{includes}{text}\n"));
         let (spec, program) = compiled(dir.path());
         let program = program.map_err(|failure| failure.render(false)).unwrap();
