@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use values::Flavour;
 
 /// Small cases with exact integers.
-const EXACT: usize = 20;
+const EXACT: usize = 28;
 
 /// How often each flavour of data comes up in small cases, if the tests launch fewer sets of kernels than that.
 const ROUNDS: usize = 3;

@@ -103,6 +103,8 @@ impl Permitted {
         {
             Infinite::Everywhere
         } else if nan
+            // What no output depends on tells nothing.
+            && !reached.is_empty()
             && self.products(spec, input) <= 1
             && reached.iter().all(|(_, text)| is_sum_of_products(text) && !self.uses_parts(text))
             // A compensated sum (Kahan, 1965) subtracts an infinite sum from itself.

@@ -16,7 +16,7 @@ const LARGER: i64 = 3;
 const BETWEEN: [(i64, i64); 4] = [(33, 64), (65, 128), (129, 256), (257, 1_024)];
 
 /// How many values past the small ones are drawn one by one, of a size that is never very long.
-const ONE_BY_ONE: i64 = 5;
+const ONE_BY_ONE: i64 = 8;
 
 /// The one of them of which an odd multiple of a warp is drawn, or one past a multiple: whole vectors and whole warps, and half a step of
 /// many loops.
@@ -50,8 +50,9 @@ impl Drawer<'_> {
             for size in range.max + 1..=range.longest.min(range.max + ONE_BY_ONE) {
                 all.extend((0..TRIES).find_map(|i| {
                     // Smaller and smaller, until they are cheap enough.
-                    let draws = 1 + i / SMALLER;
-                    let free = self.random(Some((range, size)), |values| values.take(draws).min());
+                    let choose =
+                        |values: &mut dyn Iterator<Item = i64>| values.take(1 + i / SMALLER).min();
+                    let free = self.random(Some((range, size)), choose);
                     let fits = drawn.allows(self.spec, &free)
                         && self.is_possible(&free, SMALL_STEPS)
                         && self.is_brief(&free);
