@@ -7,7 +7,8 @@ use crate::subject::Subject;
 use crate::trials::Trials;
 use crate::verdict::TestVerdict;
 use crate::{
-    branch, choice, formula_variant, half_steps, inputs, intermediate, places, sizes, threads,
+    branch, choice, formula_variant, half_steps, inputs, intermediate, origins, places, sizes,
+    threads,
 };
 use device::backend::Run;
 use device::vm::VmBackend;
@@ -46,8 +47,9 @@ pub fn diagnose(
             Err(_) => verdict,
         },
         // Each case takes long.
-        Machine::Host(_) => return verdict,
+        Machine::Host(_) => return origins::explain(case, verdict, at),
     };
     let verdict = places::explain(&trials, case, verdict, at);
-    sizes::explain(machine.backend(), others, case, verdict, at)
+    let verdict = sizes::explain(machine.backend(), others, case, verdict, at);
+    origins::explain(case, verdict, at)
 }

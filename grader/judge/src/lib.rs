@@ -32,6 +32,7 @@ mod half_steps;
 mod inputs;
 mod intermediate;
 pub mod judgement;
+mod origins;
 pub mod other_cases;
 mod places;
 mod sizes;

@@ -123,17 +123,16 @@ impl<'s> OtherCases<'s> {
         draw::drawn(self.spec).map_or(&[], |drawn| &drawn.ranges)
     }
 
-    /// A case with the kernels and sizes of `case`, but for one size, and with the `nth` data of a flavour; `None` if that is not possible.
+    /// A case with the kernels and sizes of `case`, but for some sizes, and with the `nth` data of a flavour; `None` if that is not possible.
     pub(crate) fn resized(
         &self,
         case: &Case,
         (flavour, nth): (Flavour, u64),
-        size: &str,
-        value: i64,
+        changes: &[(&str, i64)],
     ) -> Option<Case> {
         let of = |range: &SizeRange| Some((range.name.clone(), *case.dims.get(&range.name)?));
         let mut free: Dims = self.ranges().iter().map(of).collect::<Option<_>>()?;
-        free.insert(size.to_owned(), value);
+        free.extend(changes.iter().map(|&(size, value)| (size.to_owned(), value)));
         let mut kernels: Vec<String> = Vec::new();
         for launch in &case.launches {
             if !kernels.contains(&launch.kernel) {

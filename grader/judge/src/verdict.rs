@@ -128,6 +128,8 @@ pub struct TensorDiff {
     pub places: Option<WrongPlaces>,
     /// For which sizes the output is correct, where no wrong formula, part or condition explains it.
     pub size_limit: Option<SizeLimit>,
+    /// What the first wrong element is computed from, where nothing else is known of it.
+    pub origins: Vec<Origin>,
     /// Which threads store the wrong elements, where nothing else explains them.
     pub threads: Option<WrongThreads>,
     /// Of the first output that is wrong: the outputs that the formula computes it from, if all of them are correct.
@@ -155,6 +157,15 @@ impl TensorDiff {
     }
 }
 
+/// A value that an element is computed from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Origin {
+    /// A part of the formula, or an element of an input.
+    pub text: String,
+    /// What it is, or should be.
+    pub value: f64,
+}
+
 /// How the positions of a search (`argmax`) are wrong, in all wrong elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WrongChoice {
@@ -166,26 +177,45 @@ pub enum WrongChoice {
     InSlice(String),
 }
 
-/// For which values of a size an output is correct, with all other sizes as they are, in all cases that were tried.
+/// For which sizes an output is correct, with all other sizes as they are, in all cases that were tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeLimit {
-    /// The name of the size.
-    pub size: String,
-    /// The values for which the output is correct.
+    /// The sizes for which the output is correct.
     pub correct: CorrectSizes,
-    /// The threads of a block, where that is the largest of these values, or the next one.
-    pub threads: Option<i64>,
     /// How many cases were tried.
     pub tried: usize,
 }
 
-/// The values of a size for which an output is correct.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The sizes for which an output is correct.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CorrectSizes {
-    /// Up to this one.
-    UpTo(i64),
-    /// The multiples of this one.
-    MultiplesOf(i64),
+    /// Those in which one is no larger than this.
+    UpTo {
+        /// Its name.
+        size: String,
+        /// Its largest value.
+        largest: i64,
+        /// The threads of a block, where that is this value, or the next one.
+        threads: Option<i64>,
+    },
+    /// Those in which one is a multiple of `step`.
+    MultiplesOf {
+        /// Its name.
+        size: String,
+        /// The number of which it is a multiple.
+        step: i64,
+    },
+    /// Those in which all sizes of a group have their least value, for each of these groups.
+    Least(Vec<LeastSizes>),
+}
+
+/// One size, or two of the same name but for the axis, such as `pad_h` and `pad_w`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeastSizes {
+    /// Their names.
+    pub sizes: Vec<String>,
+    /// The least value that each can have.
+    pub value: i64,
 }
 
 /// Where all wrong elements lie, in a case and in others.
@@ -587,6 +617,8 @@ pub enum Cause {
         /// The axis of that coordinate.
         axis: usize,
     },
+    /// Of all slices over the last two axes the first is correct; errors in every other one.
+    OnlyFirstSliceRight,
     /// Elements are wrong exactly where a tensor of the same shape has one of these values.
     Special {
         /// The tensor, an input.

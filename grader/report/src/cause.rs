@@ -149,6 +149,10 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
             pattern(tensor, |i| (i == *a).then_some((0, 0))),
             axis(*a)
         ),
+        Cause::OnlyFirstSliceRight => format!(
+            "{} is correct, and every other slice over the last two axes has errors.",
+            pattern(tensor, |i| (i + 2 < tensor.shape.len()).then_some((0, 0)))
+        ),
         Cause::Special { tensor: other, kinds } => {
             let kinds: Vec<&str> = kinds.iter().copied().map(special).collect();
             format!("wrong exactly where {other} is {}.", kinds.join(" or "))

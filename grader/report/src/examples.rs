@@ -238,6 +238,7 @@ pub(super) fn diff(shape: &[usize], errors: &[Deviation]) -> TensorDiff {
         choice: None,
         places: None,
         size_limit: None,
+        origins: Vec::new(),
         threads: None,
         correct_sources: Vec::new(),
         tensor,

@@ -98,16 +98,16 @@ pub(super) fn absent(terms: &ElementTerms, style: Style) -> Option<String> {
 
 /// Which values of an index all products lack that are missing, where nothing else is wrong.
 pub(super) fn missing(terms: &ElementTerms, element: &str, style: Style) -> Option<String> {
-    let MissingRange { index, first, last, added } = terms.missing_range()?;
-    let values = if first == last {
-        format!("{index}={first}")
-    } else {
-        format!("{index}={first} to {last}")
-    };
-    let text = if added {
-        format!("{element} has only the terms with {values}")
-    } else {
-        format!("{element} lacks all terms with {values}")
+    let text = match terms.missing_range()? {
+        MissingRange::Values { index, first, last, added } => {
+            let has = if added { "has only the" } else { "lacks all" };
+            let last = if first == last { String::new() } else { format!(" to {last}") };
+            format!("{element} {has} terms with {index}={first}{last}")
+        }
+        MissingRange::After { indices, added, all } => {
+            let order = indices.join(", ");
+            format!("{element} has only the first {added} of {all} terms, in the order of {order}")
+        }
     };
     Some(format!("    {}", style.paint(Tone::Strong, &text)))
 }

@@ -207,6 +207,13 @@ pub(crate) enum Connective {
 }
 
 impl Connective {
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::And => Self::Or,
+            Self::Or => Self::And,
+        }
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::And => "and",

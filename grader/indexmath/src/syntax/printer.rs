@@ -205,6 +205,12 @@ fn ends_open(expr: &Expr) -> bool {
     }
 }
 
+impl Display for Condition<Expr> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write_condition(f, self, None)
+    }
+}
+
 /// Writes a condition. `around` is the connective that it is an operand of, and whether it is the right one.
 fn write_condition(
     f: &mut Formatter<'_>,

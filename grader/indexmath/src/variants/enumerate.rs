@@ -110,7 +110,7 @@ pub(crate) fn drafts(
     drafts
 }
 
-/// Tensors that a part may read: those that are given, and those of parts before it.
+/// Tensors that a part may read: those that are given, also where the formula does without them, and those of parts before it.
 fn readable(model: &Model, part: usize) -> Vec<usize> {
     let later = |id: &usize| model.parts[part..].iter().any(|other| other.target == *id);
     let mut used = vec![false; model.tensors.len()];
@@ -122,7 +122,8 @@ fn readable(model: &Model, part: usize) -> Vec<usize> {
             }
         });
     }
-    (0..model.tensors.len()).filter(|id| !later(id) && used[*id]).collect()
+    let known = |id: &usize| used[*id] || model.tensors[*id].given;
+    (0..model.tensors.len()).filter(|id| !later(id) && known(id)).collect()
 }
 
 /// The reductions around a place, outermost first, with the trees on the way.

@@ -3,7 +3,7 @@
 use crate::span::Span;
 use crate::syntax::ast::{Bound, Expr, ExprKind};
 use crate::syntax::int_expr::{IntExpr, IntKind, Read};
-use crate::syntax::operators::Comparison;
+use crate::syntax::operators::{Comparison, Condition};
 use crate::syntax::printer::IntText;
 use crate::variants::tree::{Access, Model, Tree};
 
@@ -24,6 +24,11 @@ impl Model {
         right: &Tree,
     ) -> String {
         short(&format!("{} {} {}", self.expr(left), comparison.symbol(), self.expr(right)))
+    }
+
+    /// A condition, in backticks; a long one is cut off.
+    pub(crate) fn condition_text(&self, condition: &Condition<Tree>) -> String {
+        short(&condition.map(&mut |value| self.expr(value)).to_string())
     }
 
     /// An integer expression, without spaces.

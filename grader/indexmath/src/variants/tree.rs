@@ -50,6 +50,8 @@ pub(crate) struct Check {
 #[derive(Clone, Debug)]
 pub(crate) struct TensorInfo {
     pub name: String,
+    /// Whether its values are known, whatever is computed.
+    pub given: bool,
     pub dtype: DType,
     pub shape: Vec<IntExpr>,
 }
@@ -88,6 +90,7 @@ impl Model {
             .iter()
             .map(|(name, ty)| TensorInfo {
                 name: name.clone(),
+                given: given(name),
                 dtype: ty.dtype,
                 shape: ty.shape.iter().map(|size| size.int.clone()).collect(),
             })

@@ -338,6 +338,43 @@ fn a_nan_that_takes_the_other_case_is_named() {
 }
 
 #[test]
+fn a_slip_in_a_condition_of_several_parts_is_named() {
+    let formula = "y[i] = select(a[i] > 0 and b[i] > 0, a[i], b[i])";
+    let says = |right: &str, wrong: &str| {
+        let types = [("a", "f32[N]"), ("b", "f32[N]"), ("y", "f32[N]")];
+        let wrong = formula.replace(right, wrong);
+        puzzle(&types, &[("N", 40)], formula, &wrong, false).explain("y").remove(0)
+    };
+    assert_eq!(says("and", "or"), "`or` stands in the place of `and` in `a[i] > 0 and b[i] > 0`");
+    assert_eq!(says("a[i] > 0 and ", ""), "the condition `a[i] > 0` is not asked for");
+    assert_eq!(says("b[i] > 0", "b[i] < 0"), "`b[i]` and `0` are compared with <, not with >");
+    let types = [("a", "f32[N]"), ("b", "f32[N]"), ("y", "f32[N]")];
+    let formula = "y[i] = select(a[i] > 1 and b[i] > 1, 3, select(a[i] > 0 and b[i] > 0, 2, 1))";
+    let wrong = formula.replace("and", "or");
+    let says = puzzle(&types, &[("N", 40)], formula, &wrong, false).explain("y").remove(0);
+    assert_eq!(says, "`or` stands in the place of `and` in all conditions");
+}
+
+#[test]
+fn a_read_that_runs_backwards_along_two_axes_is_named_as_one() {
+    let formula = "y[h,w] = sum[p < K, q < K] x[h+p,w+q] * f[p,q]";
+    let types = [("x", "f32[H, W]"), ("f", "f32[K, K]"), ("y", "f32[H - K + 1, W - K + 1]")];
+    let wrong = formula.replace("f[p,q]", "f[K-1-p,K-1-q]");
+    let says = puzzle(&types, &[("H", 7), ("W", 8), ("K", 3)], formula, &wrong, false).explain("y");
+    assert_eq!(says[0], "`f[K-1-p,K-1-q]` is read in the place of `f[p,q]` inside `sum[p,q]`");
+}
+
+#[test]
+fn a_tensor_that_is_known_and_not_used_may_have_been_read() {
+    let types =
+        [("x", "f32[N]"), ("z", "f32[N]"), ("r", "f32[N]"), ("y", "f32[N]"), ("t", "f32[N]")];
+    let formula = "r[i] = max(x[i], 0); t[i] = x[i] * z[i]; y[i] = 2 * r[i]";
+    let wrong = formula.replace("2 * r[i]", "2 * z[i]");
+    let says = puzzle(&types, &[("N", 9)], formula, &wrong, false).explain("y");
+    assert_eq!(says[0], "`z[i]` is read in the place of `r[i]`");
+}
+
+#[test]
 fn of_a_long_read_the_index_that_differs_is_named() {
     let types = [("image", "f32[N, H, W]"), ("y", "f32[N, H_out, W_out]")];
     let dims = [

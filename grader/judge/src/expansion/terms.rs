@@ -96,7 +96,8 @@ impl ElementTerms {
 }
 
 impl ElementTerms {
-    /// The values of an index of the formula whose products alone are missing, or alone are added, where nothing else is wrong.
+    /// The values of an index of the formula whose products alone are missing, or alone are added, where nothing else is wrong; or how
+    /// many are added before all others are missing, in the order of all indices.
     pub fn missing_range(&self) -> Option<MissingRange> {
         let is_plain = |row: &Row| matches!(row.kind, RowKind::Missing | RowKind::Correct);
         if !self.rows.iter().all(is_plain) {
@@ -120,25 +121,57 @@ impl ElementTerms {
             let of = |set: &BTreeSet<i64>, added| {
                 let (first, last) = (*set.first()?, *set.last()?);
                 let is_whole = last - first + 1 == set.len() as i64;
-                is_whole.then(|| MissingRange { index: names[at].0.clone(), first, last, added })
+                let name = &names[at].0;
+                is_whole.then(|| MissingRange::Values { index: name.clone(), first, last, added })
             };
             of(&missing, false).or_else(|| of(&there, true))
         };
-        (0..names.len()).find_map(find)
+        let in_order = || {
+            let mut rows: Vec<(Vec<i64>, bool)> = looped()
+                .map(|row| {
+                    let place = row.indices.iter().map(|(_, value)| *value).collect();
+                    (place, row.kind == RowKind::Missing)
+                })
+                .collect();
+            rows.sort();
+            let added = rows.iter().take_while(|row| !row.1).count();
+            let is_clear = added.min(rows.len() - added) >= MANY && names.len() > 1;
+            (is_clear && rows[added..].iter().all(|row| row.1)).then(|| MissingRange::After {
+                indices: names.iter().map(|(name, _)| name.clone()).collect(),
+                added,
+                all: rows.len(),
+            })
+        };
+        (0..names.len()).find_map(find).or_else(in_order)
     }
 }
 
-/// Values of an index whose products are all missing, or the only ones that are added.
+/// So many products on each side show that a sum ends too early.
+const MANY: usize = 4;
+
+/// Which products of a sum are missing, where they lie together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MissingRange {
-    /// The index of the formula.
-    pub index: String,
-    /// The least value.
-    pub first: i64,
-    /// The largest value.
-    pub last: i64,
-    /// These are added, and all others are missing.
-    pub added: bool,
+pub enum MissingRange {
+    /// Those with certain values of an index, or all but those.
+    Values {
+        /// The index of the formula.
+        index: String,
+        /// The least value.
+        first: i64,
+        /// The largest value.
+        last: i64,
+        /// These are added, and all others are missing.
+        added: bool,
+    },
+    /// All after the first few, in the order of several indices.
+    After {
+        /// The indices, the one that changes fastest last.
+        indices: Vec<String>,
+        /// How many are added.
+        added: usize,
+        /// How many there are.
+        all: usize,
+    },
 }
 
 impl Row {
@@ -275,13 +308,34 @@ mod tests {
             }
             terms.missing_range()
         };
-        let range =
-            |first, last, added| Some(MissingRange { index: "k".into(), first, last, added });
+        let range = |first, last, added| {
+            Some(MissingRange::Values { index: "k".into(), first, last, added })
+        };
         assert_eq!(with(&[Correct, Correct, Missing, Missing]), range(2, 3, false));
         assert_eq!(with(&[Missing, Correct, Correct, Missing]), range(1, 2, true));
         assert_eq!(with(&[Missing, Correct, Missing, Correct]), None);
         assert_eq!(with(&[Correct, Extra, Missing, Missing]), None, "not the only mistake");
         assert_eq!(with(&[Correct, Correct, Missing]), None, "a single one is listed");
+    }
+
+    #[test]
+    fn where_a_sum_over_two_indices_ends_is_named() {
+        use RowKind::{Correct, Missing};
+        let with = |missing: fn(usize) -> bool| {
+            let kinds: Vec<RowKind> =
+                (0..12).map(|at| if missing(at) { Missing } else { Correct }).collect();
+            let mut terms = terms(Clue::Added, &kinds);
+            for (at, row) in terms.rows.iter_mut().enumerate() {
+                row.indices = vec![("h".into(), at as i64 / 4), ("w".into(), at as i64 % 4)];
+            }
+            terms.rows.reverse();
+            terms.missing_range()
+        };
+        let indices = || vec!["h".into(), "w".into()];
+        let after = |added| Some(MissingRange::After { indices: indices(), added, all: 12 });
+        assert_eq!(with(|at| at >= 6), after(6));
+        assert_eq!(with(|at| at >= 6 && at != 8), None);
+        assert_eq!(with(|at| at >= 10), None, "too few");
     }
 
     #[test]

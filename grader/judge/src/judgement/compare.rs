@@ -16,7 +16,7 @@ pub(super) struct Expected<'a> {
     pub values: &'a [Approx],
     /// What a tensor that is changed in place held before.
     pub start: Option<&'a [f64]>,
-    /// Threads of a block of the launch that computes it; 0 if unknown, or if they have several coordinates.
+    /// Threads of a block of the launch that computes it; 0 if unknown, if there is only one, or if they have several coordinates.
     pub block: usize,
     /// The inputs with one axis: a bias, for instance.
     pub vectors: &'a [(&'a str, &'a [f64])],
@@ -74,6 +74,7 @@ pub(super) fn diff(tensor: &Tensor, reference: &Expected, got: &RunTensor) -> Op
         choice: None,
         places: None,
         size_limit: None,
+        origins: Vec::new(),
         threads: None,
         correct_sources: Vec::new(),
         tensor: tensor.clone(),

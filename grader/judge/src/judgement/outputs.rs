@@ -142,8 +142,9 @@ fn judge_tensors(
         let launch = last_launch_with(launches, index);
         if let Some((wanted, expected)) = case_tensor.wanted() {
             compared += expected.len();
-            // Only in a row of threads one block has the first elements.
-            let is_row = |l: &&CaseLaunch| l.block[1..] == [1, 1] && l.grid[1..] == [1, 1];
+            // Only in a row of threads one block has the first elements. Host code has no threads of its own, and one thread no block.
+            let is_row =
+                |l: &&CaseLaunch| l.block[0] > 1 && l.block[1..] == [1, 1] && l.grid[1..] == [1, 1];
             let block = launch.filter(is_row).map_or(0, |l| l.block[0] as usize);
             let alike: Vec<Alike> = tensors
                 .iter()

@@ -229,6 +229,7 @@ fn tensor(diff: &TensorDiff, source: &str) -> Value {
         "threads": diff.threads.map(circumstances::of_threads),
         "places": diff.places.as_ref().map(circumstances::of_places),
         "sizes": diff.size_limit.as_ref().map(|limit| circumstances::of_size_limit(limit, &diff.tensor)),
+        "origins": diff.origins.iter().map(|part| json!({ "part": part.text, "value": part.value })).collect::<Vec<_>>(),
         "half_step": diff.half_step.as_ref().map(|line| cause::of_half_step(line, &diff.tensor)),
         "inputs": diff.inputs.as_ref().map(|all| inputs::sentence(all, &diff.tensor)),
         "likely_cause": diff.cause.as_ref().map(|c| cause::sentence(c, &diff.tensor, source)),

@@ -337,7 +337,7 @@ fn reason_lines(run: &RunInfo, diff: &TensorDiff, style: Style, width: usize) ->
     let mut lines = Vec::new();
     let found = explanation(run, diff).into_iter().chain(condition(diff)).chain(half_step(diff));
     let found = found.chain(choice(diff)).chain(wrong_inputs(diff)).chain(threads(diff));
-    let found = found.chain(places(diff)).chain(size_limit(diff));
+    let found = found.chain(places(diff)).chain(size_limit(diff)).chain(origins(diff));
     for (title, sentence) in found.chain(step(diff)) {
         let painted = style.paint(Tone::Warn, title);
         let text = wrap(&format!("{title} {sentence}"), width);
@@ -381,6 +381,13 @@ fn places(diff: &TensorDiff) -> Option<(&'static str, String)> {
 fn size_limit(diff: &TensorDiff) -> Option<(&'static str, String)> {
     let limit = diff.size_limit.as_ref()?;
     Some(("sizes:", circumstances::of_size_limit(limit, &diff.tensor)))
+}
+
+/// What the first wrong element is computed from.
+fn origins(diff: &TensorDiff) -> Option<(&'static str, String)> {
+    let flat = diff.terms.mismatch.flat;
+    let sentence = || circumstances::of_origins(&diff.origins, &diff.tensor, flat);
+    (!diff.origins.is_empty()).then(|| ("computed from:", sentence()))
 }
 
 /// The step of several that went wrong, where no formula tells more.

@@ -158,19 +158,10 @@ fn branches(place: &Place, condition: &Condition<Tree>, yes: &Tree, no: &Tree) -
         Edit::new("yes", 1, yes.clone(), format!("{y} is taken in every case")),
         Edit::new("no", 1, no.clone(), format!("{n} is taken in every case")),
     ];
+    for slip in conditions(place, condition) {
+        edits.push(Edit::new(slip.key, slip.rank, select(slip.condition, yes, no), slip.says));
+    }
     if let Condition::Compare(comparison, a, b) = condition {
-        let mut others = vec![(strictness(*comparison), 1), (turned(*comparison), 2)];
-        others.dedup_by_key(|(other, _)| *other);
-        for (other, rank) in others {
-            let compared = Condition::compare(other, (**a).clone(), (**b).clone());
-            let (l, r) = (place.model.text(a), place.model.text(b));
-            let says = format!(
-                "{l} and {r} are compared with {}, not with {}",
-                other.symbol(),
-                comparison.symbol()
-            );
-            edits.push(Edit::new(other.symbol(), rank, select(compared, yes, no), says));
-        }
         // With the cases exchanged the same for all numbers: NaN alone satisfies neither.
         let negated =
             Condition::compare(strictness(turned(*comparison)), (**a).clone(), (**b).clone());
@@ -181,6 +172,67 @@ fn branches(place: &Place, condition: &Condition<Tree>, yes: &Tree, no: &Tree) -
         }
     }
     edits
+}
+
+/// A condition with a slip.
+struct ConditionSlip {
+    key: String,
+    rank: u8,
+    condition: Condition<Tree>,
+    says: String,
+}
+
+/// The slips in a condition: another comparison, another connective, and a part that is not asked for.
+fn conditions(place: &Place, condition: &Condition<Tree>) -> Vec<ConditionSlip> {
+    let text = |condition: &Condition<Tree>| place.model.condition_text(condition);
+    match condition {
+        Condition::Compare(comparison, a, b) => {
+            let mut others = vec![(strictness(*comparison), 1), (turned(*comparison), 2)];
+            others.dedup_by_key(|(other, _)| *other);
+            let (l, r) = (place.model.text(a), place.model.text(b));
+            let of = |(other, rank): (Comparison, u8)| ConditionSlip {
+                key: other.symbol().to_owned(),
+                rank,
+                condition: Condition::compare(other, (**a).clone(), (**b).clone()),
+                says: format!(
+                    "{l} and {r} are compared with {}, not with {}",
+                    other.symbol(),
+                    comparison.symbol()
+                ),
+            };
+            others.into_iter().map(of).collect()
+        }
+        Condition::Join(connective, left, right) => {
+            let other = connective.other();
+            let (this, that) = (connective.name(), other.name());
+            let mut slips = vec![ConditionSlip {
+                key: that.to_owned(),
+                rank: 1,
+                condition: Condition::join(other, (**left).clone(), (**right).clone()),
+                says: format!("`{that}` stands in the place of `{this}` in {}", text(condition)),
+            }];
+            for (key, kept, dropped) in [("l", left, right), ("r", right, left)] {
+                slips.push(ConditionSlip {
+                    key: format!("{key} alone"),
+                    rank: 1,
+                    condition: (**kept).clone(),
+                    says: format!("the condition {} is not asked for", text(dropped)),
+                });
+            }
+            let join = |a, b| Condition::join(*connective, a, b);
+            slips.extend(conditions(place, left).into_iter().map(|slip| ConditionSlip {
+                key: format!("l{}", slip.key),
+                condition: join(slip.condition, (**right).clone()),
+                ..slip
+            }));
+            slips.extend(conditions(place, right).into_iter().map(|slip| ConditionSlip {
+                key: format!("r{}", slip.key),
+                condition: join((**left).clone(), slip.condition),
+                ..slip
+            }));
+            slips
+        }
+    }
 }
 
 /// The comparison that differs where both sides are equal.

@@ -41,10 +41,10 @@ fn inner(place: &Place, int: &IntExpr, f: &mut dyn FnMut(String, u8, IntExpr)) {
                 f(format!("r{key}"), rank, with((**left).clone(), changed));
             });
         }
-        IntKind::Index(id) => {
-            let Some(size) = place.model.ranges.get(*id) else { return };
-            let last = IntExpr::binary(IntOp::Sub, size.clone(), IntExpr::constant(1));
-            f("mirror".to_owned(), 1, IntExpr::binary(IntOp::Sub, last, int.clone()));
+        IntKind::Index(_) => {
+            if let Some(backwards) = mirrored(place, int) {
+                f("mirror".to_owned(), 1, backwards);
+            }
         }
         IntKind::Name(name) => {
             for other in place.sizes.iter().filter(|other| *other != name) {
@@ -60,6 +60,13 @@ fn inner(place: &Place, int: &IntExpr, f: &mut dyn FnMut(String, u8, IntExpr)) {
         }
         IntKind::Neg(_) | IntKind::Element(_) => {}
     }
+}
+
+/// An index that runs backwards; `None` of any other expression.
+pub(super) fn mirrored(place: &Place, int: &IntExpr) -> Option<IntExpr> {
+    let size = place.model.ranges.get(int.as_index()?)?;
+    let last = IntExpr::binary(IntOp::Sub, size.clone(), IntExpr::constant(1));
+    Some(IntExpr::binary(IntOp::Sub, last, int.clone()))
 }
 
 fn flipped(op: IntOp) -> Option<IntOp> {

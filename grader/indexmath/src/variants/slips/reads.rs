@@ -10,6 +10,7 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
     let Tree::Read(access) = place.tree else { return Vec::new() };
     let mut edits = tensors(place, access);
     edits.extend(subscripts(place, access));
+    edits.extend(mirrored(place, access));
     edits.extend(swapped(place, access));
     edits.extend(strides(place, access));
     edits.extend(checks(place, access));
@@ -83,6 +84,23 @@ fn subscripts(place: &Place, access: &Access) -> Vec<Edit> {
             let mut changed = access.clone();
             changed.subscripts[axis] = int;
             edits.push(read(place, access, changed, format!("axis {axis} {key}"), rank));
+        }
+    }
+    edits
+}
+
+/// Two subscripts that both run backwards: a filter that is rotated by half a turn, or should be.
+fn mirrored(place: &Place, access: &Access) -> Vec<Edit> {
+    let of = |(axis, int)| Some((axis, integers::mirrored(place, int)?));
+    let backwards: Vec<(usize, IntExpr)> =
+        access.subscripts.iter().enumerate().filter_map(of).collect();
+    let mut edits = Vec::new();
+    for (at, (a, first)) in backwards.iter().enumerate() {
+        for (b, second) in &backwards[at + 1..] {
+            let mut changed = access.clone();
+            changed.subscripts[*a] = first.clone();
+            changed.subscripts[*b] = second.clone();
+            edits.push(read(place, access, changed, format!("mirror {a} {b}"), 1));
         }
     }
     edits

@@ -4,7 +4,7 @@
 use super::{Edit, Place, reads, swapped};
 use crate::program::node::IndexId;
 use crate::syntax::int_expr::{IntExpr, IntKind};
-use crate::syntax::operators::Op;
+use crate::syntax::operators::{Condition, Connective, Op};
 use crate::variants::tree::{Access, Tree};
 use std::collections::BTreeSet;
 
@@ -47,7 +47,42 @@ pub(crate) fn edits(place: &Place, target: &str, last: bool) -> Vec<Edit> {
     }
     edits.extend(strides(place));
     edits.extend(only_term(place));
+    edits.extend(connectives(place));
     edits
+}
+
+/// One connective in the place of another in all conditions, of which there are several.
+fn connectives(place: &Place) -> Vec<Edit> {
+    let of = |from: Connective| {
+        let mut count = 0;
+        let tree = without_connective(place.tree, from, &mut count);
+        let (this, that) = (from.name(), from.other().name());
+        let says = format!("`{that}` stands in the place of `{this}` in all conditions");
+        (count > 1).then(|| Edit::new(format!("all {that}"), 1, tree, says))
+    };
+    [Connective::And, Connective::Or].into_iter().filter_map(of).collect()
+}
+
+/// The tree with the other connective in the place of `from`, and how often it stood there.
+fn without_connective(tree: &Tree, from: Connective, count: &mut usize) -> Tree {
+    fn changed(of: &Condition<Tree>, from: Connective, count: &mut usize) -> Condition<Tree> {
+        match of {
+            Condition::Compare(..) => of.clone(),
+            Condition::Join(connective, left, right) => {
+                let is_it = *connective == from;
+                *count += usize::from(is_it);
+                let connective = if is_it { from.other() } else { *connective };
+                let left = changed(left, from, count);
+                Condition::join(connective, left, changed(right, from, count))
+            }
+        }
+    }
+    match tree.map_children(&mut |child| without_connective(child, from, count)) {
+        Tree::Select(condition, yes, no) => {
+            Tree::Select(Box::new(changed(&condition, from, count)), yes, no)
+        }
+        other => other,
+    }
 }
 
 /// One index that is 0, or another one, in all reads.

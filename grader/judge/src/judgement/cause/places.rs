@@ -157,7 +157,17 @@ pub(super) fn only_first_correct(view: &View) -> Option<Cause> {
             return Some(Cause::OnlyFirstRight { axis });
         }
     }
-    None
+    only_first_slice_correct(view)
+}
+
+/// Of all slices over the last two axes the first is correct, and every other one has errors.
+fn only_first_slice_correct(view: &View) -> Option<Cause> {
+    let (rows, columns) = view.slice();
+    let slices: Vec<&[bool]> = view.wrong.chunks(rows * columns).collect();
+    let (first, rest) = slices.split_first()?;
+    let is_clear = view.shape.len() > 3 && !first.contains(&true);
+    (is_clear && rest.iter().all(|slice| slice.contains(&true)))
+        .then_some(Cause::OnlyFirstSliceRight)
 }
 
 /// So many correct elements outside of a part make it one that means something.
@@ -203,9 +213,13 @@ fn named(view: &View, ranges: &[(usize, usize)]) -> Vec<Option<(usize, usize)>> 
     ranges.iter().zip(view.shape).map(whole).collect()
 }
 
-/// All errors lie in a part of the tensor.
+/// All errors lie in a part of the tensor. A few make one only if they fill half of it: around any two there is some.
 pub(super) fn region(view: &View) -> Option<Cause> {
     let ranges = around_wrong(view)?;
+    let is_few = view.wrong_count() < MIN_WRONG;
+    if is_few && volume(&around(view, &mut view.wrong_places())) > 2 * view.wrong_count() {
+        return None;
+    }
     Some(Cause::Region { ranges, value: same_where_wrong(view) })
 }
 

@@ -195,11 +195,13 @@ pub(super) fn step_factor(view: &View) -> Option<Cause> {
         && factor.is_finite()
         && factor != 0.0
         && (factor - 1.0).abs() > EQUAL;
+    // A factor is known only as far as the changes that it makes are.
+    let known = EQUAL * factor.abs().min((factor - 1.0).abs()) * wanted(largest).abs();
     let holds = |i: usize| {
         let scaled = factor * wanted(i);
         let rounding = (1.0 + factor.abs()) * view.expected[i].bound
             + slack(view, view.got[i].abs() + start[i].abs() + scaled.abs());
-        let allowed = rounding.min(EQUAL * (factor - 1.0).abs() * wanted(largest).abs());
+        let allowed = rounding.min(known);
         view.written[i] && (view.got[i] - start[i] - scaled).abs() <= allowed
     };
     (is_clear && (0..n).all(holds)).then_some(Cause::StepFactor { factor })

@@ -244,6 +244,12 @@ fn only_the_first_sample_right() {
     let noise = |i: usize| ((i * i * 7 + 13) % 101) as f64;
     let cause = example(&[3, 2, 4, 5]).with(|i, r| if i < 40 { r[i] } else { r[i] + noise(i) });
     assert_eq!(cause.cause(), Some(Cause::OnlyFirstRight { axis: 0 }));
+    let planes = |right: usize| {
+        let e = example(&[2, 3, 4, 5]);
+        e.with(|i, r| if i / 20 == right { r[i] } else { r[i] + noise(i) }).cause()
+    };
+    assert_eq!(planes(0), Some(Cause::OnlyFirstSliceRight));
+    assert_ne!(planes(1), Some(Cause::OnlyFirstSliceRight));
 }
 
 #[test]
@@ -260,8 +266,9 @@ fn errors_in_one_channel_or_the_last_column() {
         add_where(&|i| i % 5 == 4),
         Some(Cause::Region { ranges: vec![None, None, None, Some((4, 4))], value: None })
     );
-    // A single wrong element is a place, not a pattern.
+    // A single wrong element is a place, not a pattern, and so are two that lie apart.
     assert_eq!(add_where(&|i| i == 37), None);
+    assert_eq!(add_where(&|i| i == 37 || i == 30), None);
 }
 
 #[test]
@@ -520,6 +527,11 @@ fn a_step_of_another_length_is_told() {
     assert_eq!(cause(-1.0), Some(Cause::StepFactor { factor: -1.0 }));
     assert_eq!(cause(0.375), Some(Cause::StepFactor { factor: 0.375 }));
     assert_eq!(cause(0.0), Some(Cause::Unchanged));
+    // Beside what rounding may hide in large steps, small ones are no part of them that is known.
+    let mut tiny = example(&[4, 5]).with(|i, _| 7.0 + 1e-9 * (i * i % 7) as f64);
+    tiny.start = Some(vec![7.0; 20]);
+    tiny.expected.iter_mut().for_each(|e| (e.value, e.bound) = (1e6 * e.value, 1.0));
+    assert!(!matches!(tiny.cause(), Some(Cause::StepFactor { .. })), "{:?}", tiny.cause());
     let mut one = example(&[4, 5]).with(|i, r| if i == 3 { 2.0 } else { 14.0 - r[i] });
     one.start = Some(vec![7.0; 20]);
     assert!(!matches!(one.cause(), Some(Cause::StepFactor { .. })), "one is off the line");

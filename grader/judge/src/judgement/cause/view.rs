@@ -14,7 +14,7 @@ pub(crate) struct View<'a> {
     pub wrong: &'a [bool],
     /// What the tensor held before, if it is changed in place.
     pub start: Option<&'a [f64]>,
-    /// Threads of a block of the launch that computes it; 0 if unknown, or if they have several coordinates.
+    /// Threads of a block of the launch that computes it; 0 if unknown, if there is only one, or if they have several coordinates.
     pub block: usize,
     /// Inputs with one axis, by name.
     pub vectors: &'a [(&'a str, &'a [f64])],
