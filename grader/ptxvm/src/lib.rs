@@ -88,7 +88,7 @@
 //! - Clusters of up to 16 blocks, by `__cluster_dims__` or [`Options::cluster`], and distributed shared memory: `mapa`, `getctarank`,
 //!   `.shared::cluster` of loads, stores and atomics, `st.async`, `red.async`, `barrier.cluster`. Blocks of a cluster take turns.
 //! - `cp.async.bulk` and `cp.reduce.async.bulk` between global and shared memory, to several blocks (`.multicast::cluster`) too, of bytes
-//!   and of boxes of tensors of 1 to 5 dimensions (`.tile`, `.im2col`): zeros or NaNs outside of the tensor, strides of elements, swizzling of 32,
+//!   and of boxes of tensors of 1 to 5 dimensions (`.tile`, `.im2col`): zeros or NaNs outside of the tensor, `tf32` and `.ftz`, strides of elements, swizzling of 32,
 //!   64 and 128 bytes. The 128 bytes of a tensor map have a layout of this machine's own; programs make one with `tensormap.replace`,
 //!   and their hosts with [`tensor_map::TensorMapFields::encode`].
 //! - `wgmma.mma_async` of m64nNk16, all N, of `f16` and `bf16`, factors in shared memory with all swizzling modes, transposed or not, A in

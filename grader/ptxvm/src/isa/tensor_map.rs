@@ -204,6 +204,10 @@ impl TensorMapFields {
 pub(crate) struct TensorMap {
     pub rank: usize,
     pub element: Type,
+    /// Whether loads round what they bring to `tf32`; stores and sums do not (measured on an H200).
+    pub to_tf32: bool,
+    /// Whether sums in global memory flush subnormals (`.ftz`); loads and stores do not (measured on an H200).
+    pub flushes: bool,
     pub swizzle: Swizzle,
     /// A word of what is outside of the tensor.
     pub fill: u32,
@@ -241,6 +245,7 @@ impl TensorMap {
             5 => Type::S64,
             6 => Type::F16,
             7 => Type::F32,
+            8 | 11 | 12 => Type::F32,
             9 => Type::F64,
             10 => Type::Bf16,
             _ => return Err("its elements have a type that is not supported here"),
@@ -261,7 +266,9 @@ impl TensorMap {
             (1, _) => return Err("only a tensor of floats has NaNs outside"),
             _ => return Err("its fill mode does not exist"),
         };
-        let map = Self { rank: fields.rank as usize, element, swizzle, fill, fields };
+        let (rank, number) = (fields.rank as usize, fields.element);
+        let (to_tf32, flushes) = (matches!(number, 11 | 12), matches!(number, 8 | 12));
+        let map = Self { rank, element, to_tf32, flushes, swizzle, fill, fields };
         map.check().map(|()| map)
     }
 
@@ -670,7 +677,7 @@ mod tests {
         assert!(why(MapField::Box, 1, 257).contains("256"));
         assert!(why(MapField::Size, 1, 0).contains("element"));
         assert!(why(MapField::ElementStride, 1, 0).contains("stride"));
-        assert!(why(MapField::ElementType, 0, 11).contains("type"));
+        assert!(why(MapField::ElementType, 0, 13).contains("type"));
         assert!(why(MapField::Interleave, 0, 1).contains("nterleaved"));
         let wide = map(|set| {
             set(MapField::Box, 0, 16);

@@ -18,6 +18,8 @@ pub(crate) struct Copy {
     pub skip: u32,
     pub read: u32,
     pub fill: u32,
+    /// Whether words become `tf32` on the way.
+    pub to_tf32: bool,
 }
 
 impl Copy {
@@ -83,8 +85,18 @@ mod tests {
         for group in 0..4 {
             for lane in 0..2 {
                 let to = group.into();
-                let copy =
-                    Copy { pc: 0, lane, group, to, from: 0, size: 4, skip: 0, read: 4, fill: 0 };
+                let copy = Copy {
+                    pc: 0,
+                    lane,
+                    group,
+                    to,
+                    from: 0,
+                    size: 4,
+                    skip: 0,
+                    read: 4,
+                    fill: 0,
+                    to_tf32: false,
+                };
                 copies.pending.push(copy);
             }
             if group < 3 {

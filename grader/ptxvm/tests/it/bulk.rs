@@ -271,3 +271,68 @@ fn columns_of_pixels_come_and_go() {
     let (findings, ..) = run_columns(&tile, -1, [0, 0, 0], [0, 0]);
     misuse(&findings, "im2col");
 }
+
+/// What a tensor of floats, of the type with this number, makes of words on the way to `out`; and what becomes of other words in it if
+/// the first ones are added.
+fn floats(number: u32, words: [u32; 8]) -> ([u32; 8], [u32; 8]) {
+    let body = "mov.u32 %r7,room; mov.u32 %r8,object; @%p2 mbarrier.init.shared.b64 [%r8],1; bar.warp.sync -1;\n\
+        @%p2 mbarrier.arrive.expect_tx.shared.b64 %rd4,[%r8],32;\n\
+        @%p2 cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r7],[%rd3,{0}],[%r8];\n\
+        again: mbarrier.try_wait.parity.shared.b64 %p3,[%r8],0; @!%p3 bra again;\n\
+        setp.lt.u32 %p1,%r2,8; mul.wide.u32 %rd5,%r2,4; add.u64 %rd6,%rd2,%rd5; add.u64 %rd7,%rd1,%rd5; shl.b32 %r9,%r2,2;\n\
+        add.u32 %r9,%r9,%r7; @%p1 ld.shared.u32 %r10,[%r9]; @%p1 st.global.u32 [%rd6],%r10; @%p1 ld.global.u32 %r10,[%rd7];\n\
+        @%p1 st.shared.u32 [%r9],%r10; @%p1 st.global.u32 [%rd7],3; bar.warp.sync -1; fence.proxy.async;\n\
+        @%p2 cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.tile.bulk_group [%rd3,{0}],[%r7];\n\
+        cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;";
+    let mut device = Device::new(&kernel(body));
+    let tensor = device.in_out(&words);
+    let fields = TensorMapFields {
+        address: u64::from_bytes(&device.pointer(tensor)),
+        rank: 1,
+        element: number,
+        interleave: 0,
+        swizzle: 0,
+        fill: 0,
+        size: [8, 1, 1, 1, 1],
+        stride: [0; 4],
+        element_stride: [1; 5],
+        shape: BoxShape::Tile([8, 1, 1, 1, 1]),
+    };
+    let map = device.input(&fields.encode().expect("a map"));
+    let out = device.in_out(&[0u32; 8]);
+    let params = [tensor, out, map].map(|buffer| device.pointer(buffer)).to_vec();
+    device.run("k", 1, 32, params);
+    let eight = |buffer| device.read::<u32>(buffer).try_into().expect("eight words");
+    (eight(out), eight(tensor))
+}
+
+/// As an H200 with CUDA 13.0 does for each of the four types.
+#[test]
+fn floats_of_tensors_are_rounded_by_loads_and_flushed_by_sums() {
+    let words = [
+        1,
+        0x8000_0001,
+        0x7F_FFFF,
+        0x3F80_1000,
+        0x3F80_3000,
+        0x7F7F_FFFF,
+        0xFFC0_1234,
+        0x80B8_4105,
+    ];
+    let rounded = [
+        0,
+        0x8000_0000,
+        0x80_0000,
+        0x3F80_0000,
+        0x3F80_4000,
+        0x7F80_0000,
+        0x7FFF_E000,
+        0x80B8_4000,
+    ];
+    let added = [4, 2, 0x80_0002, 0x3F80_1000, 0x3F80_3000, 0x7F7F_FFFF, 0x7FFF_FFFF, 0x80B8_4102];
+    let flushed = [0, 0, 0, 0x3F80_1000, 0x3F80_3000, 0x7F7F_FFFF, 0x7FFF_FFFF, 0x80B8_4105];
+    assert_eq!(floats(7, words), (words, added));
+    assert_eq!(floats(8, words), (words, flushed));
+    assert_eq!(floats(11, words), (rounded, added));
+    assert_eq!(floats(12, words), (rounded, flushed));
+}

@@ -192,6 +192,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 skip: piece.from,
                 read: piece.to,
                 fill: map.fill,
+                to_tf32: map.to_tf32,
             });
         }
         begun
@@ -321,6 +322,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let memory = self.env.memory;
         let kind = if store.reduction.is_some() { AccessKind::Atomic } else { AccessKind::Write };
         let reduction = store.reduction.map(|(op, ty)| (op, map.map_or(ty, |map| map.element)));
+        let flush = map.is_none_or(|map| map.flushes);
         aligned_parts(start, piece.to - piece.from).all(|(at, size)| {
             // No more than a word of the machine at once, and of a reduction an element.
             let unit = reduction.map_or(size.min(8), |(_, ty)| ty.bytes());
@@ -335,7 +337,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 let (value, _) = self.state.shared.get(lane, place, unit);
                 match reduction {
                     Some((op, ty)) => {
-                        update_global(memory, at, unit, |old| combine(op, ty, true, old, value, 0));
+                        update_global(memory, at, unit, |old| {
+                            combine(op, ty, flush, old, value, 0)
+                        });
                     }
                     None => {
                         if let Ok(place) = (&memory).check(lane, at, unit, true) {

@@ -5,6 +5,7 @@ use super::memory::{AccessInfo, LaneFaults};
 use crate::finding::{AccessKind, InFlight};
 use crate::isa::ir::CopyAsync;
 use crate::isa::names::Pc;
+use crate::isa::ops::narrow::tf32_even;
 use crate::isa::window::Window;
 use crate::lanes::lanes;
 use crate::machine::async_copies::{Copies, Copy};
@@ -87,6 +88,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 skip: 0,
                 read: read[lane],
                 fill: 0,
+                to_tf32: false,
             });
         }
         begun
@@ -173,17 +175,19 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.accessed(info, window, mask, &to, LaneFaults::default());
     }
 
-    /// Four bytes of a copy; what it does not read is zero.
+    /// Four bytes of a copy, which are a whole element of a tensor where elements change; what it does not read is of `fill`.
     fn word(&self, copy: &Copy, start: u32) -> u32 {
         let memory = &self.env.memory;
         let lane = copy.lane();
-        (start.max(copy.skip)..copy.read.min(start + 4)).fold(copy.fill, |word, byte| {
+        let read = start.max(copy.skip)..copy.read.min(start + 4);
+        let word = read.clone().fold(copy.fill, |word, byte| {
             let place = memory.check(lane, copy.from.wrapping_add(byte.into()), 1, false);
             // It may have been freed in the meantime, which is reported as a race.
             let value = place.map_or(0xFF, |place| memory.get(lane, place, 1).0 as u32);
             let shift = 8 * (byte - start);
             word & !(0xFF << shift) | value << shift
-        })
+        });
+        if copy.to_tf32 && !read.is_empty() { tf32_even(word) } else { word }
     }
 
     /// The pending copy to an address, of any warp: its instruction and thread.
