@@ -38,12 +38,14 @@ const LANE_INSTRUCTIONS_PER_NANOSECOND: u64 = 1_000;
 const MAX_FINDINGS: usize = 256;
 /// The version of CUDA that the machine implements: 13.0.
 const CUDA_VERSION: u32 = 13_000;
-/// The default limits (CUDA C++ Programming Guide). The others are for dynamic parallelism and for the L2 cache, which
-/// the machine does not have.
-const LIMITS: [(Limit, u64); 3] = [
+/// The default limits (CUDA C++ Programming Guide; those of the L2 cache, which the machine does not have, are an H200's).
+const LIMITS: [(Limit, u64); 6] = [
     (Limit::StackSize, 1 << 10),
     (Limit::PrintfFifoSize, 1 << 20),
     (Limit::MallocHeapSize, ptxvm::HEAP_SIZE),
+    (Limit::DevRuntimePendingLaunchCount, 2048),
+    (Limit::MaxL2FetchGranularity, 64),
+    (Limit::PersistingL2CacheSize, 11_796_480),
 ];
 
 /// A finding of the checks in one launch.

@@ -119,7 +119,7 @@ unsafe fn tell(
             let accessed = advice.of(start, end, |all| all.accessed).unwrap_or_default();
             let by = [(accessed[0], 0), (accessed[1], -1)];
             let mut by = by.iter().filter(|(is, _)| *is).map(|&(_, number)| number);
-            if size == 0 || size % 4 != 0 {
+            if size == 0 || !size.is_multiple_of(4) {
                 return Err(CudaError::INVALID_VALUE);
             }
             for index in 0..size / 4 {
@@ -130,9 +130,9 @@ unsafe fn tell(
         }
         4 => place(|all| all.prefetched).number(),
         5 => place(|all| all.preferred).kind,
-        6 => place(|all| all.preferred).id,
+        6 => place(|all| all.preferred).number(),
         7 => place(|all| all.prefetched).kind,
-        8 => place(|all| all.prefetched).id,
+        8 => place(|all| all.prefetched).number(),
         _ => return Err(CudaError::INVALID_VALUE),
     };
     if size != 4 {

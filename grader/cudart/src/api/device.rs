@@ -393,10 +393,15 @@ pub(super) unsafe extern "C" fn cudaDeviceCanAccessPeer(
     })
 }
 
-/// Of one device none is a peer, not even itself.
+/// The device is no peer of itself.
 #[unsafe(no_mangle)]
-extern "C" fn cudaDeviceEnablePeerAccess(_peer: c_int, flags: c_uint) -> u32 {
-    enter(|_| Err(if flags == 0 { CudaError::INVALID_DEVICE } else { CudaError::INVALID_VALUE }))
+extern "C" fn cudaDeviceEnablePeerAccess(peer: c_int, flags: c_uint) -> u32 {
+    enter(|_| {
+        if flags != 0 {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        only(peer).and(Err(CudaError::PEER_ACCESS_UNSUPPORTED))
+    })
 }
 
 #[unsafe(no_mangle)]

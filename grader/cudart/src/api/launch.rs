@@ -114,6 +114,17 @@ pub(super) unsafe fn prepare(client: &mut Client, asked: &Asked) -> Result<Launc
         client.not_started(&kernel.name)?;
         return Err(CudaError::INVALID_VALUE);
     }
+    let threads = block.x * block.y * block.z;
+    if threads > kernel.info.max_threads {
+        complain(&format!(
+            "a launch of {} with blocks of {threads} threads cannot start: its launch bounds allow {}",
+            source_name(&kernel.name),
+            kernel.info.max_threads
+        ));
+        client.not_started(&kernel.name)?;
+        // As an H200 says.
+        return Err(CudaError::INVALID_VALUE);
+    }
     let shared = shared as u64;
     let own = u64::from(kernel.info.shared);
     let allowed = u64::from(SHARED_WITHOUT_OPT_IN).max(own + u64::from(kernel.opted_in));
@@ -447,8 +458,6 @@ unsafe extern "C" fn cudaOccupancyMaxActiveClusters(
         let kernel = find(client, host)?;
         // SAFETY: not null, and the program says it is a configuration.
         let (asked, _) = unsafe { (*config).read(host, std::ptr::null()) };
-        let cluster = asked.cluster.unwrap_or([1; 3]);
-        let blocks = cluster.iter().fold(1u64, |all, &blocks| all.saturating_mul(blocks.into()));
         let Dim3 { x, y, z } = asked.block;
         let threads = x.saturating_mul(y).saturating_mul(z);
         let bytes = u64::from(kernel.info.shared).saturating_add(asked.shared as u64);
@@ -456,7 +465,15 @@ unsafe extern "C" fn cudaOccupancyMaxActiveClusters(
         let resident =
             multiprocessor(client)?.resident_blocks(threads, bytes.min(u64::from(u32::MAX)));
         let room = multiprocessors * u64::from(resident);
-        let clusters = room.checked_div(blocks).ok_or(CudaError::INVALID_CLUSTER_SIZE)?;
+        let clusters = match asked.cluster {
+            Some(cluster) => {
+                let blocks =
+                    cluster.iter().fold(1u64, |all, &size| all.saturating_mul(size.into()));
+                room.checked_div(blocks).ok_or(CudaError::INVALID_CLUSTER_SIZE)?
+            }
+            // As an H200 says.
+            None => 0,
+        };
         // SAFETY: null is refused; else the program says it is an int.
         unsafe { put(to, clusters as c_int) }
     })

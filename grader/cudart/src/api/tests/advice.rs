@@ -23,6 +23,7 @@ unsafe extern "C" {
 const DEVICE: Location = Location { kind: 1, id: 0 };
 const HOST: Location = Location { kind: 2, id: 0 };
 
+/// As an H200 answers.
 #[test]
 fn programs_get_their_advice_back() {
     let program = Program::new();
@@ -36,7 +37,8 @@ fn programs_get_their_advice_back() {
             unsafe { cudaMemRangeGetAttribute(&raw mut values, size, attribute, managed, bytes) };
         (code, values)
     };
-    for (attribute, value) in [(1, 0), (2, -2), (3, -2), (4, -2), (5, 0), (7, 0)] {
+    for (attribute, value) in [(1, 0), (2, -2), (3, -2), (4, -2), (5, 0), (6, -2), (7, 0), (8, -2)]
+    {
         assert_eq!(ask(4, attribute, 4096), (SUCCESS, [value, 9, 9]), "{attribute}");
     }
     for (advice, of) in [(1, DEVICE), (3, DEVICE), (5, DEVICE), (5, HOST)] {

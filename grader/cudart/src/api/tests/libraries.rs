@@ -91,6 +91,10 @@ fn the_driver_loads_and_launches() {
         let mut found = [0x0102_0304; 1024];
         found[..32].fill(0x0102_030B);
         assert_eq!(program.read(words), found);
+        // An H200 says so of blocks beyond the launch bounds, too.
+        let beyond =
+            cuLaunchKernel(adds, 1, 1, 1, 129, 1, 1, 0, 0, args.as_ptr(), std::ptr::null());
+        assert_eq!(beyond, INVALID_VALUE);
         let null = std::ptr::null();
         assert_eq!(launch(null, args.as_ptr().cast()), NOT_SUPPORTED);
         assert_eq!(cuModuleUnload(module), SUCCESS);
