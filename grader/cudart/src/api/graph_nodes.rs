@@ -43,6 +43,15 @@ table![
     cudaGraphKernelNodeGetParams,
     cudaGraphKernelNodeSetParams,
     cudaGraphExecKernelNodeSetParams,
+    cudaGraphMemcpyNodeSetParams,
+    cudaGraphExecMemcpyNodeSetParams,
+    cudaGraphMemcpyNodeSetParams1D,
+    cudaGraphExecMemcpyNodeSetParams1D,
+    cudaGraphMemsetNodeSetParams,
+    cudaGraphExecMemsetNodeSetParams,
+    cudaGraphHostNodeGetParams,
+    cudaGraphHostNodeSetParams,
+    cudaGraphExecHostNodeSetParams,
     cudaGraphDebugDotPrint,
 ];
 
@@ -241,13 +250,17 @@ unsafe extern "C" fn cudaGraphAddMemcpyNode1D(
     bytes: usize,
     kind: Kind,
 ) -> u32 {
-    let call = ("a memcpy node", CopyForm::Asynchronous);
-    let copy = move |client: &mut Client, stream: u64| {
-        // SAFETY: the program says that so many bytes are there, until the last launch of the graph.
-        unsafe { copy_in(client, call, stream, (to, from, bytes, kind)) }
-    };
     // SAFETY: the program says that they are what CUDA asks for.
-    unsafe { add(node, graph, (after, count), |_| Ok(Work::Copy(Arc::new(copy)))) }
+    unsafe { add(node, graph, (after, count), |_| Ok(copy_of_bytes(to, from, bytes, kind))) }
+}
+
+/// A copy of bytes that are there until the last launch of the graph.
+fn copy_of_bytes(to: u64, from: u64, bytes: usize, kind: Kind) -> Work {
+    let call = ("a memcpy node", CopyForm::Asynchronous);
+    Work::Copy(Arc::new(move |client, stream| {
+        // SAFETY: the program says so.
+        unsafe { copy_in(client, call, stream, (to, from, bytes, kind)) }
+    }))
 }
 
 /// The C types `cudaMemsetParams` and `cudaMemsetParamsV2`.
@@ -734,31 +747,78 @@ unsafe extern "C" fn cudaGraphKernelNodeGetParams(node: HandleValue, to: *mut Ke
     })
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGraphKernelNodeSetParams(
-    node: HandleValue,
-    params: *const KernelParams,
-) -> u32 {
-    enter(|client| {
-        // SAFETY: the program says that they are what CUDA asks for.
-        let work = unsafe { given(params)?.work(client)? };
-        let found = client.graphs.graph_of(node)?.0.get_mut(&node);
-        let found = found.filter(|node| matches!(node.work, Work::Kernel { .. }));
-        found.ok_or(CudaError::INVALID_VALUE)?.work = work;
-        Ok(())
-    })
+/// Each entry: the functions that give other parameters to a node of a graph, and to one of a graph that can be launched; their type, and
+/// the work that becomes of them.
+macro_rules! setters {
+    ($($of_node:ident, $of_executable:ident: $params:ty, |$client:ident, $given:ident| $work:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $of_node(node: HandleValue, params: *const $params) -> u32 {
+            enter(|$client| {
+                // SAFETY: the program says that they are what CUDA asks for.
+                let work = unsafe {
+                    let $given = given(params)?;
+                    $work?
+                };
+                $client.graphs.set_work(node, work)
+            })
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $of_executable(
+            executable: HandleValue,
+            node: HandleValue,
+            params: *const $params,
+        ) -> u32 {
+            enter(|$client| {
+                // SAFETY: the program says that they are what CUDA asks for.
+                let work = unsafe {
+                    let $given = given(params)?;
+                    $work?
+                };
+                $client.graphs.set_step(executable, node, work)
+            })
+        }
+    )*};
+}
+
+setters! {
+    cudaGraphKernelNodeSetParams, cudaGraphExecKernelNodeSetParams: KernelParams, |client, params| params.work(client);
+    cudaGraphMemcpyNodeSetParams, cudaGraphExecMemcpyNodeSetParams: CopyParams, |client, params| params.work();
+    cudaGraphMemsetNodeSetParams, cudaGraphExecMemsetNodeSetParams: FillParams, |client, params| params.work();
+    cudaGraphHostNodeSetParams, cudaGraphExecHostNodeSetParams: HostParams, |client, params| params.work();
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGraphExecKernelNodeSetParams(
+extern "C" fn cudaGraphMemcpyNodeSetParams1D(
+    node: HandleValue,
+    to: u64,
+    from: u64,
+    bytes: usize,
+    kind: Kind,
+) -> u32 {
+    enter(|client| client.graphs.set_work(node, copy_of_bytes(to, from, bytes, kind)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaGraphExecMemcpyNodeSetParams1D(
     executable: HandleValue,
     node: HandleValue,
-    params: *const KernelParams,
+    to: u64,
+    from: u64,
+    bytes: usize,
+    kind: Kind,
 ) -> u32 {
+    enter(|client| client.graphs.set_step(executable, node, copy_of_bytes(to, from, bytes, kind)))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaGraphHostNodeGetParams(node: HandleValue, to: *mut HostParams) -> u32 {
     enter(|client| {
-        // SAFETY: the program says that they are what CUDA asks for.
-        let work = unsafe { given(params)?.work(client)? };
-        client.graphs.set_launch(executable, node, work)
+        let Work::Host(function, data) = client.graphs.graph_of(node)?.0[&node].work else {
+            return Err(CudaError::INVALID_VALUE);
+        };
+        // SAFETY: null is refused; else the program says it is such a structure.
+        unsafe { put(to, HostParams { function: Some(function), data }) }
     })
 }
 

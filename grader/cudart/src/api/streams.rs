@@ -23,6 +23,7 @@ table![
     cudaStreamGetId,
     cudaStreamGetDevice,
     cudaStreamGetAttribute,
+    cudaStreamCopyAttributes,
     cudaStreamSetAttribute,
     cudaStreamAddCallback,
     cudaLaunchHostFunc,
@@ -199,6 +200,17 @@ unsafe extern "C" fn cudaStreamGetAttribute(
         let value = client.stream_attributes.get(&(stream, attribute)).copied();
         // SAFETY: null is refused; else the program says it is a value.
         unsafe { put(to, value.unwrap_or_default()) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaStreamCopyAttributes(to: HandleValue, from: HandleValue) -> u32 {
+    enter(|client| {
+        let (to, from) = (meant(client, to)?, meant(client, from)?);
+        let all = client.stream_attributes.range((from, 0)..=(from, c_uint::MAX));
+        let copies: Vec<_> = all.map(|(&(_, which), &value)| ((to, which), value)).collect();
+        client.stream_attributes.extend(copies);
+        Ok(())
     })
 }
 

@@ -83,6 +83,24 @@ unsafe extern "C" {
     fn cudaGraphNodeGetType(node: u64, to: *mut u32) -> u32;
     fn cudaGraphKernelNodeGetParams(node: u64, to: *mut u64) -> u32;
     fn cudaGraphExecKernelNodeSetParams(executable: u64, node: u64, params: *const u64) -> u32;
+    fn cudaGraphMemsetNodeSetParams(node: u64, params: *const [u64; 5]) -> u32;
+    fn cudaGraphExecMemsetNodeSetParams(executable: u64, node: u64, params: *const [u64; 5])
+    -> u32;
+    safe fn cudaGraphMemcpyNodeSetParams1D(
+        node: u64,
+        to: u64,
+        from: u64,
+        bytes: usize,
+        kind: c_int,
+    ) -> u32;
+    safe fn cudaGraphExecMemcpyNodeSetParams1D(
+        executable: u64,
+        node: u64,
+        to: u64,
+        from: u64,
+        bytes: usize,
+        kind: c_int,
+    ) -> u32;
     fn cudaGraphExecUpdate(executable: u64, graph: u64, to: *mut u64) -> u32;
     fn cudaGraphClone(to: *mut u64, graph: u64) -> u32;
     fn cudaGraphNodeFindInClone(to: *mut u64, original: u64, clone: u64) -> u32;
@@ -351,6 +369,52 @@ fn graphs_are_built_node_by_node() {
 }
 
 /// Kernels set conditions through a function of NVIDIA's library, which writes to the handle as `fill` does.
+#[test]
+fn nodes_get_other_parameters_in_a_graph_or_in_one_that_is_ready() {
+    let program = Program::new();
+    let (x, y) = (program.memory(16), program.memory(16));
+    // What `cudaMemsetParams` holds for words of a value: address, pitch, value and size of an element, width, height.
+    let words = |value: u64| [x, 0, value | 4 << 32, 4, 1];
+    let null = std::ptr::null();
+    // SAFETY: of the whole test: addresses of variables and of device memory.
+    unsafe {
+        let graph = made(|to| cudaGraphCreate(to, 0));
+        let params = words(1);
+        let set = made(|to| cudaGraphAddMemsetNode(to, graph, null, 0, (&raw const params).cast()));
+        let copy = made(|to| {
+            cudaGraphAddMemcpyNode1D(to, graph, &raw const set, 1, y, x, 8, DEVICE_TO_DEVICE)
+        });
+        let executable = made(|to| cudaGraphInstantiate(to, graph, 0));
+        let run = |executable| {
+            let done = (cudaGraphLaunch(executable, 0), cudaDeviceSynchronize());
+            assert_eq!(done, (SUCCESS, SUCCESS));
+            (program.read::<2>(x), program.read::<4>(y))
+        };
+        assert_eq!(cudaMemsetAsync(y, 0, 16, 0), SUCCESS);
+        assert_eq!(run(executable), ([1, 1], [1, 1, 0, 0]));
+        let params = words(2);
+        assert_eq!(cudaGraphExecMemsetNodeSetParams(executable, set, &raw const params), SUCCESS);
+        let later = y + 8;
+        let (to, from, bytes, kind) = (later, x, 8, DEVICE_TO_DEVICE);
+        let given = cudaGraphExecMemcpyNodeSetParams1D(executable, copy, to, from, bytes, kind);
+        assert_eq!(given, SUCCESS);
+        assert_eq!(run(executable), ([2, 2], [1, 1, 2, 2]));
+        // The graph itself is as before, until its own nodes change.
+        let again = made(|to| cudaGraphInstantiate(to, graph, 0));
+        assert_eq!(run(again), ([1, 1], [1, 1, 2, 2]));
+        let params = words(3);
+        assert_eq!(cudaGraphMemsetNodeSetParams(set, &raw const params), SUCCESS);
+        assert_eq!(cudaGraphMemcpyNodeSetParams1D(copy, to, from, 4, kind), SUCCESS);
+        let third = made(|to| cudaGraphInstantiate(to, graph, 0));
+        assert_eq!(run(third), ([3, 3], [1, 1, 3, 2]));
+        // Nodes of another kind, and none.
+        assert_eq!(cudaGraphMemsetNodeSetParams(copy, &raw const params), INVALID_VALUE);
+        let wrong = cudaGraphExecMemsetNodeSetParams(executable, copy, &raw const params);
+        assert_eq!(wrong, INVALID_VALUE);
+        assert_eq!(cudaGraphMemcpyNodeSetParams1D(7, to, from, 4, kind), INVALID_VALUE);
+    }
+}
+
 #[test]
 fn conditions_choose_graphs_at_each_launch() {
     let program = Program::new();

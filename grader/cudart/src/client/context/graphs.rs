@@ -140,15 +140,26 @@ impl Graphs {
         all.find(|graph| graph.0.contains_key(&node)).ok_or(CudaError::INVALID_VALUE)
     }
 
-    /// Replaces the launch of a kernel node of a graph that can be launched.
+    /// Replaces the work of a node by other work of its kind.
+    ///
+    /// # Errors
+    /// There is no such node, or it is of another kind.
+    pub fn set_work(&mut self, node: u64, work: Work) -> Answer<()> {
+        let found = self.graph_of(node)?.0.get_mut(&node);
+        let same = found.filter(|node| node.work.node_type() == work.node_type());
+        same.ok_or(CudaError::INVALID_VALUE)?.work = work;
+        Ok(())
+    }
+
+    /// As [`Self::set_work`], in a graph that can be launched.
     ///
     /// # Errors
     /// It has no such node.
-    pub fn set_launch(&mut self, executable: u64, node: u64, work: Work) -> Answer<()> {
+    pub fn set_step(&mut self, executable: u64, node: u64, work: Work) -> Answer<()> {
         let found = self.executables.get_mut(&executable).ok_or(CudaError::INVALID_VALUE)?;
+        let kind = work.node_type();
         let mut steps = found.steps.iter_mut();
-        let step = steps
-            .find(|(handle, step)| *handle == node && matches!(step.work, Work::Kernel { .. }));
+        let step = steps.find(|(handle, step)| *handle == node && step.work.node_type() == kind);
         step.ok_or(CudaError::INVALID_VALUE)?.1.work = work;
         Ok(())
     }
