@@ -56,7 +56,7 @@ fn launches_come_back_in_order_with_their_parameters() {
         block: [64, 1, 1],
         shared: 48,
         params: vec![word.to_le_bytes().to_vec(), params[0].clone()],
-        last: word % 2 == 0,
+        last: word.is_multiple_of(2),
     };
     assert_eq!(outcome.children, [1, 3, 0, 2].map(child));
     assert_eq!(device.memory.heap_use(), ptxvm::HeapUse::default(), "the parameters are freed");
