@@ -305,12 +305,12 @@ fn small_sums_and_subnormal_numbers() {
 /// which does not.
 #[test]
 fn only_sums_may_flush_subnormal_numbers() {
-    let tensors = tensors(&[("a", "f32[N]"), ("b", "f32[N]"), ("c", "f32[N]"), ("s", "f32")]);
+    let tensors = tensors(&[("a", "f32[N]"), ("b", "f32[N]"), ("c", "f32[N]"), ("s", "f32[]")]);
     let tiny = f64::from(f32::from_bits(12_345));
     for (text, target, flushes) in [
         ("c[i] = a[i] + b[i]", "c", false),
         ("c[i] = a[i] - 0.5 * b[i]", "c", false),
-        ("s = sum[i] a[i]", "s", true),
+        ("s[] = sum[i] a[i]", "s", true),
     ] {
         let formula = Formula::parse(text, &tensors).unwrap().at(&dims(&[("N", 1)])).unwrap();
         let known =
