@@ -46,9 +46,11 @@ table![
 /// The CUDA version that this library implements: 13.0.
 const VERSION: c_int = 13_000;
 
+/// Answers a question whose answer is the same for every program.
+///
 /// # Safety
 /// `to` is null or may be written.
-unsafe fn give<T>(to: *mut T, value: T) -> u32 {
+pub(super) unsafe fn give<T>(to: *mut T, value: T) -> u32 {
     // SAFETY: the same contract.
     enter(|_| unsafe { put(to, value) })
 }

@@ -4,13 +4,15 @@
 use super::c::{Dim3, HandleValue, put, string};
 use super::device::{
     cudaDeviceCanAccessPeer, cudaDeviceGetAttribute, cudaDeviceSynchronize, cudaGetDeviceCount,
-    only,
+    give, only,
 };
 use super::launch::{
     Asked, cudaFuncSetAttribute, cudaFuncSetCacheConfig,
     cudaOccupancyMaxActiveBlocksPerMultiprocessor, function_attributes, launch,
 };
-use super::libraries::{cudaLibraryGetGlobal, kernel, load_data, load_file, unload};
+use super::libraries::{
+    cudaLibraryGetGlobal, cudaLibraryGetKernel, cudaLibraryUnload, load_data, load_file,
+};
 use super::memory::{
     DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, cudaFree, cudaFreeHost,
     cudaHostAlloc, cudaHostGetDevicePointer, cudaMalloc, cudaMallocHost, cudaMallocManaged,
@@ -55,7 +57,13 @@ driver_functions! {
         cuDeviceGetCount(to: *mut c_int) = cudaGetDeviceCount(to);
         cuDeviceGetAttribute(to: *mut c_int, which: c_int, device: c_int) = cudaDeviceGetAttribute(to, which, device);
         cuDeviceCanAccessPeer(to: *mut c_int, from: c_int, peer: c_int) = cudaDeviceCanAccessPeer(to, from, peer);
+        cuCtxCreate_v2(to: *mut u64, _flags: c_uint, device: c_int) = cuDevicePrimaryCtxRetain(to, device);
+        cuCtxCreate_v4(to: *mut u64, _parameters: *const c_void, _flags: c_uint, device: c_int) = cuDevicePrimaryCtxRetain(to, device);
         cuCtxSynchronize() = cudaDeviceSynchronize();
+        // Options for the compiler change nothing; the logs that they ask for stay as they are.
+        cuModuleLoadDataEx(to: *mut u64, code: *const c_void, _count: c_uint, _options: *const c_void, _values: *const c_void) = cuModuleLoadData(to, code);
+        cuModuleUnload(module: u64) = cudaLibraryUnload(module);
+        cuModuleGetFunction(to: *mut u64, module: u64, name: *const c_char) = cudaLibraryGetKernel(to, module, name);
         cuModuleGetGlobal_v2(address: *mut u64, bytes: *mut usize, module: u64, name: *const c_char) = cudaLibraryGetGlobal(address, bytes, module, name);
         cuFuncSetAttribute(function: *const c_void, attribute: c_int, value: c_int) = cudaFuncSetAttribute(function, attribute, value);
         cuFuncSetCacheConfig(function: *const c_void, config: c_int) = cudaFuncSetCacheConfig(function, config);
@@ -94,24 +102,15 @@ driver_functions! {
         cuEventDestroy_v2(event: u64) = cudaEventDestroy(event);
     }
     others {
-        cuDeviceGet, cuDeviceGetName, cuDeviceTotalMem_v2, cuCtxCreate_v2, cuCtxCreate_v4, cuCtxDestroy_v2, cuCtxSetCurrent,
+        cuDeviceGet, cuDeviceGetName, cuDeviceTotalMem_v2, cuCtxDestroy_v2, cuCtxSetCurrent,
         cuCtxGetCurrent, cuCtxPushCurrent_v2, cuCtxPopCurrent_v2, cuCtxGetDevice, cuDevicePrimaryCtxRetain,
-        cuDevicePrimaryCtxRelease_v2, cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx, cuModuleUnload, cuModuleGetFunction,
+        cuDevicePrimaryCtxRelease_v2, cuModuleLoad, cuModuleLoadData,
         cuFuncGetAttribute, cuLaunchKernel, cuLaunchCooperativeKernel, cuMemsetD16_v2, cuMemsetD32_v2,
     }
 }
 
 /// The handle of the only context, which every thread has.
 const CONTEXT: u64 = 0x10;
-
-/// Answers a question whose answer is the same for every program.
-///
-/// # Safety
-/// `to` is null or may be written.
-unsafe fn give<T>(to: *mut T, value: T) -> u32 {
-    // SAFETY: the same contract.
-    enter(|_| unsafe { put(to, value) })
-}
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuDeviceGet(to: *mut c_int, ordinal: c_int) -> u32 {
@@ -142,23 +141,6 @@ unsafe extern "C" fn cuDeviceTotalMem_v2(to: *mut usize, device: c_int) -> u32 {
         // SAFETY: null is refused; else the program says it is a size.
         unsafe { put(to, bytes) }
     })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cuCtxCreate_v2(to: *mut u64, _flags: c_uint, device: c_int) -> u32 {
-    // SAFETY: the program passes null or the place of a handle.
-    unsafe { cuDevicePrimaryCtxRetain(to, device) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cuCtxCreate_v4(
-    to: *mut u64,
-    _parameters: *const c_void,
-    _flags: c_uint,
-    device: c_int,
-) -> u32 {
-    // SAFETY: the program passes null or the place of a handle.
-    unsafe { cuDevicePrimaryCtxRetain(to, device) }
 }
 
 #[unsafe(no_mangle)]
@@ -220,30 +202,6 @@ unsafe extern "C" fn cuModuleLoadData(to: *mut u64, code: *const c_void) -> u32 
     enter(|client| unsafe { put(to, load_data(client, code)?) })
 }
 
-/// Options for the compiler change nothing; the logs that they ask for stay as they are.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cuModuleLoadDataEx(
-    to: *mut u64,
-    code: *const c_void,
-    _count: c_uint,
-    _options: *const c_void,
-    _values: *const c_void,
-) -> u32 {
-    // SAFETY: the same contract.
-    unsafe { cuModuleLoadData(to, code) }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuModuleUnload(module: u64) -> u32 {
-    enter(|client| unload(client, module))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cuModuleGetFunction(to: *mut u64, module: u64, name: *const c_char) -> u32 {
-    // SAFETY: the program passes a C string, and null or the place of a handle.
-    enter(|client| unsafe { put(to, kernel(client, module, &string(name))?) })
-}
-
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuFuncGetAttribute(
     to: *mut c_int,
@@ -258,19 +216,7 @@ unsafe extern "C" fn cuFuncGetAttribute(
     })
 }
 
-/// Launches; arguments in one buffer (`extra`) are refused, because their places in it are not known.
-///
-/// # Safety
-/// As for [`launch`].
-unsafe fn launch_function(asked: &Asked, stream: HandleValue, extra: *const c_void) -> u32 {
-    if !extra.is_null() && asked.args.is_null() {
-        complain("arguments of cuLaunchKernel in one buffer are not supported: pass kernelParams");
-        return enter(|_| Err(CudaError::NOT_SUPPORTED));
-    }
-    // SAFETY: the same contract.
-    unsafe { launch(asked, stream) }
-}
-
+/// Arguments in one buffer (`extra`) are refused, because their places in it are not known.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuLaunchKernel(
     host: *const c_void,
@@ -285,12 +231,14 @@ unsafe extern "C" fn cuLaunchKernel(
     args: *const *const c_void,
     extra: *const c_void,
 ) -> u32 {
-    let grid = Dim3 { x: grid_x, y: grid_y, z: grid_z };
-    let block = Dim3 { x: block_x, y: block_y, z: block_z };
-    let (shared, cooperative, cluster) = (shared as usize, false, None);
-    let asked = Asked { host, grid, block, args, shared, cooperative, cluster };
+    if !extra.is_null() && args.is_null() {
+        complain("arguments of cuLaunchKernel in one buffer are not supported: pass kernelParams");
+        return enter(|_| Err(CudaError::NOT_SUPPORTED));
+    }
+    let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+    let asked = asked(host, grid, block, shared, args);
     // SAFETY: the program passes as many arguments as the kernel has.
-    unsafe { launch_function(&asked, stream, extra) }
+    unsafe { launch(&asked, stream) }
 }
 
 #[unsafe(no_mangle)]
@@ -306,12 +254,22 @@ unsafe extern "C" fn cuLaunchCooperativeKernel(
     stream: HandleValue,
     args: *const *const c_void,
 ) -> u32 {
-    let grid = Dim3 { x: grid_x, y: grid_y, z: grid_z };
-    let block = Dim3 { x: block_x, y: block_y, z: block_z };
-    let (shared, cooperative, cluster) = (shared as usize, true, None);
-    let asked = Asked { host, grid, block, args, shared, cooperative, cluster };
+    let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+    let asked = Asked { cooperative: true, ..asked(host, grid, block, shared, args) };
     // SAFETY: the program passes as many arguments as the kernel has.
     unsafe { launch(&asked, stream) }
+}
+
+/// A launch of blocks that do not work together.
+fn asked(
+    host: *const c_void,
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    shared: c_uint,
+    args: *const *const c_void,
+) -> Asked {
+    let [grid, block] = [grid, block].map(|[x, y, z]| Dim3 { x, y, z });
+    Asked { host, grid, block, args, shared: shared as usize, cooperative: false, cluster: None }
 }
 
 /// Fills memory with a value of several bytes.

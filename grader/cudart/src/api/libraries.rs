@@ -61,7 +61,7 @@ fn machine_code() -> CudaError {
 }
 
 /// Loads device code; its handle.
-pub(super) fn load(client: &mut Client, image: Image) -> Result<u64, CudaError> {
+fn load(client: &mut Client, image: Image) -> Result<u64, CudaError> {
     let index = registry().add(Some(image));
     client.module(index)?;
     let handle = client.fresh_number();
@@ -91,13 +91,13 @@ fn loaded(handle: u64) -> Result<usize, CudaError> {
 }
 
 /// Unloads it.
-pub(super) fn unload(client: &mut Client, handle: u64) -> Result<(), CudaError> {
+fn unload(client: &mut Client, handle: u64) -> Result<(), CudaError> {
     let index = registry().unload(handle).ok_or(CudaError::INVALID_RESOURCE_HANDLE)?;
     client.forget_module(index)
 }
 
 /// The handle of a kernel, by which it is launched as one that nvcc has registered.
-pub(super) fn kernel(client: &mut Client, handle: u64, name: &str) -> Result<u64, CudaError> {
+fn kernel(client: &mut Client, handle: u64, name: &str) -> Result<u64, CudaError> {
     let module = loaded(handle)?;
     let known = registry()
         .functions
@@ -116,11 +116,7 @@ pub(super) fn kernel(client: &mut Client, handle: u64, name: &str) -> Result<u64
 }
 
 /// The address and the bytes of a variable.
-pub(super) fn variable(
-    client: &mut Client,
-    handle: u64,
-    name: &str,
-) -> Result<(u64, u64), CudaError> {
+fn variable(client: &mut Client, handle: u64, name: &str) -> Result<(u64, u64), CudaError> {
     let module = client.module(loaded(handle)?)?;
     let symbol = client.symbol(module, name).map_err(|_| CudaError::SYMBOL_NOT_FOUND)?;
     let Some(address) = symbol.address else {
@@ -164,12 +160,16 @@ unsafe extern "C" fn cudaLibraryLoadFromFile(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaLibraryUnload(handle: u64) -> u32 {
+pub(super) extern "C" fn cudaLibraryUnload(handle: u64) -> u32 {
     enter(|client| unload(client, handle))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaLibraryGetKernel(to: *mut u64, handle: u64, name: *const c_char) -> u32 {
+pub(super) unsafe extern "C" fn cudaLibraryGetKernel(
+    to: *mut u64,
+    handle: u64,
+    name: *const c_char,
+) -> u32 {
     // SAFETY: the program says that it is a C string; null is refused, else `to` is the place of a handle.
     enter(|client| unsafe { put(to, kernel(client, handle, &string(name))?) })
 }
