@@ -165,7 +165,6 @@ fn first_to_explain<'c>(
     vm: &VmBackend,
     cases: &'c [Case],
 ) -> Result<Option<(&'c Case, Run)>, Failure> {
-    let size = |case: &Case| case.tensors.iter().map(|t| t.tensor.len()).sum::<usize>();
     let mut first_failing = None;
     let mut smallest: Option<(&Case, Run)> = None;
     for case in cases {
@@ -176,7 +175,7 @@ fn first_to_explain<'c>(
         }
         if !verdict.passed() {
             first_failing.get_or_insert((case, run));
-        } else if smallest.as_ref().is_none_or(|(least, _)| size(case) < size(least)) {
+        } else if smallest.as_ref().is_none_or(|(least, _)| case.elements() < least.elements()) {
             smallest = Some((case, run));
         }
     }

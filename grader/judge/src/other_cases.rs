@@ -178,10 +178,7 @@ impl<'s> OtherCases<'s> {
             });
             let cases = alike.map(|(_, other, _)| other);
             // To follow the values of one with thousands of blocks takes seconds.
-            let is_small = |other: &&Case| {
-                let elements: usize = other.tensors.iter().map(|t| t.tensor.len()).sum();
-                elements <= MAX_KEPT
-            };
+            let is_small = |other: &&Case| other.elements() <= MAX_KEPT;
             cases.filter(is_small).filter(move |other| other.expected(&tensor).is_some())
         };
         // Of each kind a few: what small integers do not show, rows that are far apart may.

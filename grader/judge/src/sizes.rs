@@ -34,7 +34,7 @@ pub(crate) fn explain(
     mut verdict: TestVerdict,
     at: usize,
 ) -> TestVerdict {
-    let elements: usize = case.tensors.iter().map(|t| t.tensor.len()).sum();
+    let elements = case.elements();
     let diff = &verdict.diffs[at];
     let most = if diff.is_explained() { FEW_ELEMENTS } else { MAX_ELEMENTS };
     if diff.has_cause() || diff.computes_nothing() || elements > most {

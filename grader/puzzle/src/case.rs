@@ -64,6 +64,11 @@ impl Case {
         }
     }
 
+    /// How many elements all tensors have together.
+    pub fn elements(&self) -> usize {
+        self.tensors.iter().map(|t| t.tensor.len()).sum()
+    }
+
     /// The index in `tensors` of an output, by its name in the formula.
     pub fn output(&self, name: &str) -> Option<usize> {
         let is_it = |t: &CaseTensor| t.wanted().is_some_and(|(tensor, _)| tensor.name == name);

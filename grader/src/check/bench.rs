@@ -52,7 +52,7 @@ pub fn load<'a>(bench: &Bench<'_>, puzzle: &'a Puzzle) -> Result<Loaded<'a>, Fai
     let is_in = |name: &str| !without.contains(&name);
     let tests: Vec<&Test> = spec.tests.iter().filter(|test| is_in(&test.name)).collect();
     let mut cases = grade::cases(&spec, &tests, SEED)?;
-    cases.sort_by_key(|case| case.tensors.iter().map(|t| t.tensor.len()).sum::<usize>());
+    cases.sort_by_key(Case::elements);
     read(workbook, &puzzle.stub)?;
     let solution = read(workbook, &puzzle.solution)?;
     let text = read(workbook, &puzzle.wrong)?;

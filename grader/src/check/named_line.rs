@@ -42,10 +42,9 @@ const MAX_ELEMENTS: usize = 3_000;
 
 /// Whether the report on a run of `case` can name a line: it has a wrong value, and the case is small enough.
 pub(super) fn is_possible(case: &Case, verdict: &TestVerdict) -> bool {
-    let elements: usize = case.tensors.iter().map(|t| t.tensor.len()).sum();
     let by_value =
         |verdict: &TestVerdict| Some(verdict.diffs.first()?.terms.mismatch.got.is_some());
-    elements < MAX_ELEMENTS && by_value(verdict).unwrap_or(false)
+    case.elements() < MAX_ELEMENTS && by_value(verdict).unwrap_or(false)
 }
 
 /// What the verdict, with all its details, says of a kernel that was compiled in the namespace `own`. `None` if the formula does

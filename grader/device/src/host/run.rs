@@ -131,7 +131,7 @@ impl HostBackend {
             max_findings: MAX_FINDINGS,
             ..Options::default()
         };
-        let elements: usize = case.tensors.iter().map(|tensor| tensor.tensor.len()).sum();
+        let elements = case.elements();
         let most = (elements as u64 * THREADS).max(MIN_THREADS);
         let mut device = VmDevice::new(options);
         if let Some(capability) = self.program.capability {
