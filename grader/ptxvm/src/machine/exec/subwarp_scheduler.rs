@@ -184,6 +184,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 let same = *entry.get() == found;
                 probe.news |= !same;
                 probe.again |= same;
+                probe.again_after_clock |= same && probe.clock;
             }
         }
     }
@@ -228,6 +229,13 @@ impl<M: Monitor> Machine<'_, '_, M> {
             Window::Shared => value(&self.state.shared, lane, address, size),
             Window::Local => value(&self.warp.local, lane, address, size),
             Window::Const | Window::Param | Window::Cluster => 0,
+        }
+    }
+
+    /// Tells the running probe that a clock is read.
+    pub(super) fn probe_clock(&mut self) {
+        if let Some(probe) = &mut self.warp.spin.probe {
+            probe.clock = true;
         }
     }
 

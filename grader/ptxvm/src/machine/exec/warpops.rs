@@ -146,10 +146,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
             }
             Op::ActiveMask(d) => self.set_lanes(Slot::Reg32(d), mask, &[mask.into(); 32]),
             Op::Clock32(d) => {
+                self.probe_clock();
                 let current = self.warp.executed & u64::from(u32::MAX);
                 self.set_lanes(Slot::Reg32(d), mask, &[current; 32]);
             }
             Op::Clock64(d) => {
+                self.probe_clock();
                 let current = self.warp.executed;
                 self.set_lanes(Slot::Reg64(d), mask, &[current; 32]);
             }

@@ -4,7 +4,8 @@
 //! return to the same instruction with the same registers and memory, they will repeat this until another thread changes what
 //! they read: a cycle in the sense of Brent ("An Improved Monte Carlo Factorization Algorithm", 1980), whose algorithm finds
 //! it. Loops that count, or read a clock, never return to the same state. They spin if all that they read by volatile,
-//! relaxed or atomic accesses stays the same for a long time.
+//! relaxed or atomic accesses stays the same for a long time, or if they read a clock and then that again: so does a wait with a time
+//! limit, like that of `cuda::barrier`.
 
 use std::collections::HashMap;
 
@@ -101,6 +102,10 @@ pub(crate) struct SpinProbe {
     pub news: bool,
     /// One of them has read the same values again.
     pub again: bool,
+    /// One of them has read the same values again after a clock was read.
+    pub again_after_clock: bool,
+    /// The lanes have read a clock.
+    pub clock: bool,
     pub lost: bool,
 }
 
@@ -187,9 +192,8 @@ impl SpinDetector {
 
     /// Whether lanes that were found to spin read at the same places again, nothing else, and nothing new.
     pub(super) fn still_spins(&self, probe: &SpinProbe) -> bool {
-        let repeats = probe.again && !probe.news && !probe.lost;
         let is_known = |value: &PolledValue| self.known.iter().any(|old| old.same_place(value));
-        repeats && probe.polled.values().flatten().all(is_known)
+        probe.reads_nothing_new() && probe.polled.values().flatten().all(is_known)
     }
 
     /// Ends a probe that has shown spinning lanes: the next one comes soon.
@@ -221,8 +225,15 @@ impl SpinProbe {
             polled: HashMap::new(),
             news: false,
             again: false,
+            again_after_clock: false,
+            clock: false,
             lost: false,
         }
+    }
+
+    /// Whether the lanes have polled something again, and all that they polled was as before.
+    pub(super) fn reads_nothing_new(&self) -> bool {
+        self.again && !self.news && !self.lost
     }
 
     /// Whether the lanes have returned to the saved state, memory aside.

@@ -47,9 +47,15 @@ impl Warp {
                 probe.polled.into_values().flatten().collect(),
             );
         }
+        if probe.again_after_clock && probe.reads_nothing_new() {
+            let ran = probe.ran_at_all;
+            let polled: Vec<_> = probe.polled.into_values().flatten().collect();
+            self.spin.remember(&polled);
+            return SpinVerdict::Spinning(ran, polled);
+        }
         if self.executed >= probe.end {
             let ran = probe.ran_at_all;
-            let unchanged_since = probe.again && !probe.news && !probe.lost;
+            let unchanged_since = probe.reads_nothing_new();
             self.spin.note_progress(self.executed);
             if !unchanged_since {
                 self.spin.unchanged_since = None;
