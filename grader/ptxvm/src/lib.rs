@@ -78,8 +78,9 @@
 //!   blocks are resident at once as on an H200: 132 multiprocessors with 2,048 threads, 32 blocks and 228 KiB of shared memory each.
 //!   Resident blocks of any launch may wait for each other.
 //! - `wmma.load`, `.store` and `.mma`: m16n16k16, m32n8k16 and m8n32k16 of `f16`, `bf16`, `s8` and `u8`, m16n16k8 of `tf32`, m8n8k4
-//!   of `f64`, with contiguous rows or columns. `mma.sync`: m16n8k8 and m16n8k16 of `f16` and `bf16`, m16n8k4 and m16n8k8 of
-//!   `tf32`, m16n8k16, m16n8k32 and m8n8k16 of `s8` and `u8`, m16n8k16 and m16n8k32 of `e4m3` and `e5m2`, m8n8k4, m16n8k4, m16n8k8 and
+//!   of `f64`, m8n8k32 of `s4` and `u4`, m8n8k128 of `b1`, with contiguous rows or columns. `mma.sync`: m16n8k8 and m16n8k16 of `f16`
+//!   and `bf16`, m16n8k4 and m16n8k8 of `tf32`, m16n8k16, m16n8k32 and m8n8k16 of `s8` and `u8`, m8n8k32, m16n8k32 and m16n8k64 of `s4` and
+//!   `u4`, m8n8k128, m16n8k128 and m16n8k256 of `b1`, m16n8k16 and m16n8k32 of `e4m3` and `e5m2`, m8n8k4, m16n8k4, m16n8k8 and
 //!   m16n8k16 of `f64`. `ldmatrix` and `stmatrix` of m8n8, `movmatrix`.
 //! - `cp.async` of 4, 8 and 16 bytes, with a source size or a predicate to ignore it, `commit_group`, `wait_group` and `wait_all`.
 //! - Barrier objects in shared memory (`mbarrier`) and what CUDA C++ builds on them: `cuda::barrier`, `cuda::pipeline`,

@@ -18,6 +18,11 @@ pub enum Scalar {
     F64,
     S8,
     U8,
+    /// Integers of four bits, and single bits. They lie side by side along k everywhere, so an element of a matrix here is a word of
+    /// 32 bits that holds 8 or 32 of them, and extents along k count words.
+    S4,
+    U4,
+    B1,
     S32,
     /// Floats of 8 bits: four of exponent and three of significand, and five and two.
     E4m3,
@@ -34,6 +39,9 @@ impl Scalar {
             "f64" => Self::F64,
             "s8" => Self::S8,
             "u8" => Self::U8,
+            "s4" => Self::S4,
+            "u4" => Self::U4,
+            "b1" => Self::B1,
             "s32" => Self::S32,
             "e4m3" => Self::E4m3,
             "e5m2" => Self::E5m2,
@@ -46,8 +54,17 @@ impl Scalar {
         match self {
             Self::S8 | Self::U8 | Self::E4m3 | Self::E5m2 => 1,
             Self::F16 | Self::Bf16 => 2,
-            Self::Tf32 | Self::F32 | Self::S32 => 4,
+            Self::Tf32 | Self::F32 | Self::S32 | Self::S4 | Self::U4 | Self::B1 => 4,
             Self::F64 => 8,
+        }
+    }
+
+    /// Elements of the ISA in an element here, which is 1 but for types of less than a byte.
+    pub fn in_word(self) -> usize {
+        match self {
+            Self::S4 | Self::U4 => 8,
+            Self::B1 => 32,
+            _ => 1,
         }
     }
 
@@ -71,6 +88,11 @@ impl Shape {
         let (m, rest) = name.strip_prefix('m')?.split_once('n')?;
         let (n, k) = rest.split_once('k')?;
         Some(Self { m: m.parse().ok()?, n: n.parse().ok()?, k: k.parse().ok()? })
+    }
+
+    /// The shape with k in words, where elements of this type are less than a byte each.
+    pub fn in_words_of(self, scalar: Scalar) -> Self {
+        Self { k: self.k / scalar.in_word(), ..self }
     }
 
     /// Whether the shape has these extents.
@@ -166,6 +188,8 @@ pub struct Product {
     pub c: Fragment,
     /// `.satfinite`: sums of integers stay in range.
     pub saturate: bool,
+    /// `.xor.popc`: single bits are combined by exclusive or, else by `and`.
+    pub xor: bool,
 }
 
 /// The transfer of a fragment between registers and memory: `wmma.load` or `wmma.store`.
@@ -180,6 +204,14 @@ pub struct Tile {
 }
 
 impl Tile {
+    /// Bytes from one line to the next, if its stride is so many elements; without one, the lines lie close together.
+    pub fn bytes_between_lines(&self, stride: Option<u32>) -> u64 {
+        let scalar = self.fragment.scalar;
+        let elements = stride
+            .map_or(self.lines().1 as u64, |stride| u64::from(stride) / scalar.in_word() as u64);
+        elements * u64::from(scalar.bytes())
+    }
+
     /// How many rows or columns lie in one piece each, and elements of each.
     pub fn lines(&self) -> (usize, usize) {
         let Fragment { rows, cols, .. } = self.fragment;
@@ -295,6 +327,14 @@ mod tests {
         all.push((Layout::Mma, Scalar::Bf16, Scalar::F32, shape("m16n8k16")));
         all.push((Layout::Mma, Scalar::Tf32, Scalar::F32, shape("m16n8k4")));
         all.push((Layout::Mma, Scalar::S8, Scalar::S32, shape("m8n8k16")));
+        for (layout, scalar, name) in [
+            (Layout::Wmma, Scalar::S4, "m8n8k32"),
+            (Layout::Wmma, Scalar::B1, "m8n8k128"),
+            (Layout::Mma, Scalar::U4, "m16n8k64"),
+            (Layout::Mma, Scalar::B1, "m16n8k256"),
+        ] {
+            all.push((layout, scalar, Scalar::S32, shape(name).in_words_of(scalar)));
+        }
         all.push((Layout::Mma, Scalar::E4m3, Scalar::F32, shape("m16n8k32")));
         all.push((Layout::Mma, Scalar::F64, Scalar::F64, shape("m16n8k16")));
         for (layout, input, sum, shape) in all {

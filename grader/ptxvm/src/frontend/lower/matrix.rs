@@ -61,10 +61,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
 
     fn not_there(&self, modifiers: &Modifiers<'a>) -> crate::error::LoadError {
         let there = if modifiers.base == "wmma" {
-            "m16n16k16, m32n8k16 and m8n32k16 of f16, bf16, s8 and u8, m16n16k8 of tf32, m8n8k4 of f64"
+            "m16n16k16, m32n8k16 and m8n32k16 of f16, bf16, s8 and u8, m16n16k8 of tf32, m8n8k4 of f64, m8n8k32 of s4 \
+             and u4, m8n8k128 of b1"
         } else {
             "m16n8k8 and m16n8k16 of f16 and bf16, m16n8k4 and m16n8k8 of tf32, m16n8k16, m16n8k32 and \
-             m8n8k16 of s8 and u8, m16n8k16 and m16n8k32 of e4m3 and e5m2, m8n8k4, m16n8k4, m16n8k8 and m16n8k16 of f64"
+             m8n8k16 of s8 and u8, m8n8k32, m16n8k32 and m16n8k64 of s4 and u4, m8n8k128, m16n8k128 and m16n8k256 of b1, \
+             m16n8k16 and m16n8k32 of e4m3 and e5m2, m8n8k4, m16n8k4, m16n8k8 and m16n8k16 of f64"
         };
         self.unsupported(format!(
             "this shape of `{}` with these types; supported are {there}",
@@ -102,9 +104,17 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if types.d == Scalar::F64 {
             modifiers.take("rn");
         }
-        if !is_there(layout, shape, &types) || saturate && types.d != Scalar::S32 {
+        let of_bits = types.a == Scalar::B1;
+        // PTX ISA 9.7.14.4.6 and 9.7.14.5.14: `.xor.popc` or `.and.popc`.
+        let bitwise = if of_bits { modifiers.take_any(&["xor", "and"]) } else { None };
+        let counted = of_bits && modifiers.take("popc");
+        if !is_there(layout, shape, &types)
+            || saturate && (types.d != Scalar::S32 || of_bits)
+            || of_bits && !(bitwise.is_some() && counted)
+        {
             return Err(self.not_there(modifiers));
         }
+        let shape = shape.in_words_of(types.a);
         let [d, a, b, c] = self.exactly(operands)?;
         let product = Product {
             shape,
@@ -113,6 +123,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             c: self.fragment(Role::Sum, layout, types.c, shape, c, false)?,
             d: self.fragment(Role::Sum, layout, types.d, shape, d, true)?,
             saturate,
+            xor: bitwise == Some("xor"),
         };
         self.emit_matrix(Matrix::Product(product));
         Ok(())
@@ -182,9 +193,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
             Some(layout) => layout == "row",
             None => return Err(self.malformed("`wmma` needs `.row` or `.col`")),
         };
-        if !tile_is_there(role, shape, scalar) {
+        // Elements of less than a byte lie side by side along k (PTX ISA 9.7.14.4.2).
+        let across_k = scalar.in_word() > 1 && by_rows != (role == Role::A);
+        if !tile_is_there(role, shape, scalar) || across_k {
             return Err(self.not_there(modifiers));
         }
+        let shape = shape.in_words_of(scalar);
         let window = space_of_matrix(modifiers);
         let [first, second, stride @ ..] = operands else {
             return Err(self.malformed("wrong number of operands"));
@@ -289,7 +303,9 @@ fn tile_is_there(role: Role, shape: Shape, scalar: Scalar) -> bool {
     match scalar {
         Scalar::F16 => is_tall_or_wide(shape),
         Scalar::Bf16 | Scalar::S8 | Scalar::U8 => !sum && is_tall_or_wide(shape),
-        Scalar::S32 => sum && is_tall_or_wide(shape),
+        Scalar::S4 | Scalar::U4 => !sum && shape.is(8, 8, 32),
+        Scalar::B1 => !sum && shape.is(8, 8, 128),
+        Scalar::S32 => sum && (is_tall_or_wide(shape) || shape.is(8, 8, 32) || shape.is(8, 8, 128)),
         Scalar::Tf32 => !sum && shape.is(16, 16, 8),
         Scalar::F32 => sum && (is_tall_or_wide(shape) || shape.is(16, 16, 8)),
         Scalar::F64 => shape.is(8, 8, 4),
@@ -299,7 +315,7 @@ fn tile_is_there(role: Role, shape: Shape, scalar: Scalar) -> bool {
 
 /// Whether there is a product of this shape and these types.
 fn is_there(layout: Layout, shape: Shape, types: &Types) -> bool {
-    use Scalar::{Bf16, E4m3, E5m2, F16, F32, F64, S8, S32, Tf32, U8};
+    use Scalar::{B1, Bf16, E4m3, E5m2, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
     let one = |scalar| types.a == scalar && types.b == scalar;
     let sums = |scalar| types.d == scalar && types.c == scalar;
     let halves = one(F16) && [types.d, types.c].iter().all(|ty| matches!(ty, F16 | F32));
@@ -308,9 +324,12 @@ fn is_there(layout: Layout, shape: Shape, types: &Types) -> bool {
         return (halves || one(Bf16) && wide_sums || (one(S8) || one(U8)) && sums(S32))
             && is_tall_or_wide(shape)
             || one(Tf32) && wide_sums && shape.is(16, 16, 8)
-            || one(F64) && sums(F64) && shape.is(8, 8, 4);
+            || one(F64) && sums(F64) && shape.is(8, 8, 4)
+            || (one(S4) || one(U4)) && sums(S32) && shape.is(8, 8, 32)
+            || one(B1) && sums(S32) && shape.is(8, 8, 128);
     }
     let bytes = |ty| matches!(ty, S8 | U8);
+    let nibbles = |ty| matches!(ty, S4 | U4);
     // D and C of `mma` on f16 have one type (PTX ISA 9.7.14.5.14).
     (halves && types.d == types.c || one(Bf16) && wide_sums)
         && (shape.is(16, 8, 8) || shape.is(16, 8, 16))
@@ -319,6 +338,13 @@ fn is_there(layout: Layout, shape: Shape, types: &Types) -> bool {
             && bytes(types.b)
             && sums(S32)
             && (shape.is(16, 8, 16) || shape.is(16, 8, 32) || shape.is(8, 8, 16))
+        || nibbles(types.a)
+            && nibbles(types.b)
+            && sums(S32)
+            && (shape.is(8, 8, 32) || shape.is(16, 8, 32) || shape.is(16, 8, 64))
+        || one(B1)
+            && sums(S32)
+            && (shape.is(8, 8, 128) || shape.is(16, 8, 128) || shape.is(16, 8, 256))
         || [types.a, types.b].iter().all(|ty| matches!(ty, E4m3 | E5m2))
             && wide_sums
             && (shape.is(16, 8, 16) || shape.is(16, 8, 32))

@@ -67,6 +67,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             c: self.fragment(Role::Sum, Layout::Mma, sum, shape, d, false)?,
             d: self.fragment(Role::Sum, Layout::Mma, sum, shape, d, true)?,
             saturate,
+            xor: false,
         };
         let a = if in_registers { None } else { Some(self.factor(a, transposed[0])?) };
         let b = self.factor(b, transposed[1])?;

@@ -102,13 +102,13 @@ impl Provenance {
         let window = address.window.unwrap_or_else(|| Window::of(base));
         let base = if address.window.is_some() { base } else { base.wrapping_sub(window.base()) };
         let Fragment { rows, cols, scalar, .. } = tile.fragment;
-        let length = tile.lines().1 as u64;
-        let stride = tile.stride.map_or(length, |stride| step.registers.r(stride)[0].into());
+        let step_of_lines =
+            tile.bytes_between_lines(tile.stride.map(|stride| step.registers.r(stride)[0]));
         let at = |index: usize| {
             let (row, col) = ((index / cols) as u64, (index % cols) as u64);
             let (line, along) = if tile.by_rows { (row, col) } else { (col, row) };
-            let elements = line.wrapping_mul(stride).wrapping_add(along);
-            base.wrapping_add(elements.wrapping_mul(scalar.bytes().into()))
+            base.wrapping_add(line.wrapping_mul(step_of_lines))
+                .wrapping_add(along * u64::from(scalar.bytes()))
         };
         (window, (0..rows * cols).map(at).collect())
     }

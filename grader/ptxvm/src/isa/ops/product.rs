@@ -93,6 +93,28 @@ fn fused_wide(a: u64, b: u64, sum: u64) -> u64 {
     }
 }
 
+/// The product of two elements; of words that hold several, the sum of their products.
+fn integer_product(op: &Product, x: u64, y: u64) -> i64 {
+    match op.a.scalar {
+        Scalar::B1 => {
+            let both = if op.xor { x ^ y } else { x & y };
+            both.count_ones().into()
+        }
+        Scalar::S4 | Scalar::U4 => {
+            let part = |word: u64, index: u32, scalar| {
+                let high = (word as u32) << (28 - 4 * index);
+                i64::from(if scalar == Scalar::S4 {
+                    high.cast_signed() >> 28
+                } else {
+                    (high >> 28).cast_signed()
+                })
+            };
+            (0..8).map(|index| part(x, index, op.a.scalar) * part(y, index, op.b.scalar)).sum()
+        }
+        _ => to_integer(x, op.a.scalar) * to_integer(y, op.b.scalar),
+    }
+}
+
 fn to_integer(bits: u64, scalar: Scalar) -> i64 {
     match scalar {
         Scalar::S8 => i64::from(bits as i8),
@@ -125,7 +147,7 @@ pub fn product(
             .map(|index| {
                 let products = (0..depth).map(|k| {
                     let (x, y) = pair(index, k);
-                    to_integer(a[x], op.a.scalar) * to_integer(b[y], op.b.scalar)
+                    integer_product(op, a[x], b[y])
                 });
                 let sum = to_integer(c[index], Scalar::S32) + products.sum::<i64>();
                 let range = i32::MIN.into()..=i32::MAX.into();
@@ -162,6 +184,7 @@ mod tests {
             b: fragment(Role::B, input),
             c: fragment(Role::Sum, sum),
             saturate,
+            xor: false,
         }
     }
 

@@ -77,6 +77,7 @@ mod tests {
             b: fragment(Role::B, scalars[1]),
             c: fragment(Role::Sum, Scalar::F32),
             saturate: false,
+            xor: false,
         }
     }
 

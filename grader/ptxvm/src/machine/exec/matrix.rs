@@ -74,12 +74,10 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let bytes = fragment.scalar.bytes();
         let (lines, length) = tile.lines();
         let bases = self.addresses(&tile.address);
-        let strides = match tile.stride {
-            Some(stride) => *self.warp.registers.r(stride),
-            None => [length as u32; 32],
-        };
+        let strides = tile.stride.map(|stride| *self.warp.registers.r(stride));
+        let stride_of = |lane: usize| strides.as_ref().map(|strides| strides[lane]);
         let uneven = lanes(u32::MAX)
-            .filter(|&lane| (bases[lane], strides[lane]) != (bases[0], strides[0]))
+            .filter(|&lane| (bases[lane], stride_of(lane)) != (bases[0], stride_of(0)))
             .fold(0, |all, lane| all | 1 << lane);
         if uneven != 0 {
             self.record(UnevenOperands, pc, uneven);
@@ -90,7 +88,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             }
             return;
         }
-        let (base, stride) = (bases[0], u64::from(strides[0]) * u64::from(bytes));
+        let (base, stride) = (bases[0], tile.bytes_between_lines(stride_of(0)));
         let least = tile.alignment();
         let base_is_aligned = base.is_multiple_of(least.into());
         let askew = !base_is_aligned || !stride.is_multiple_of(least.into());
