@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::isa::ir::alu::{QQR, QRR};
 use crate::isa::ir::{Alu, Op, System, Uniform};
-use crate::isa::matrix::Matrix;
+use crate::isa::matrix_op::Matrix;
 use crate::isa::names::{Address, Base, Elements, Slot};
 use crate::isa::operands::operands;
 use crate::isa::texture::{SurfaceAccess, SurfaceOp, Texture};

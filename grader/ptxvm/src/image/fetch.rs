@@ -5,7 +5,9 @@ use super::filter;
 use super::format::{Format, TexelBits};
 use super::layout::Image;
 pub use super::mipmap::Detail;
+use super::mipmap::Levels;
 use super::sampler::{Axis, ONE, Sampler};
+use super::tap::Tap;
 use crate::isa::texture::Geometry;
 
 /// The coordinates of a fetch.
@@ -32,19 +34,6 @@ pub struct Request {
     pub gathered: Option<u8>,
 }
 
-/// A texel that a fetch reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tap {
-    /// The level.
-    pub level: usize,
-    /// Where it lies in the level; `None` for the border colour.
-    pub texel: Option<[u32; 3]>,
-    /// Its part of the result, in 256ths.
-    pub weight: u32,
-    /// The number of the quad of texels that it belongs to.
-    pub quad: u32,
-}
-
 /// The texels of a fetch, in the order in which they are read; those without weight are left out. Four of them, for `tld4` in the order
 /// of its result. None for the indices of a texel outside, whose channels are zero.
 pub fn taps(image: &Image, sampler: &Sampler, request: &Request) -> Vec<Tap> {
@@ -66,7 +55,7 @@ pub fn taps(image: &Image, sampler: &Sampler, request: &Request) -> Vec<Tap> {
     let layer = Axis::single(Some(layer.min(layers - 1)));
     let dimensions = request.geometry.dimensions();
     let is_gathered = request.gathered.is_some();
-    let levels = sampler.levels(image, request.detail);
+    let levels = Levels::new(sampler, image, request.detail);
     let mut all = Vec::new();
     for (level, total) in levels.levels.into_iter().zip([ONE - levels.weight, levels.weight]) {
         let extent = image.level(level).extent;
@@ -95,7 +84,7 @@ pub fn taps(image: &Image, sampler: &Sampler, request: &Request) -> Vec<Tap> {
 
 /// The texel of these indices, if it is inside.
 fn indexed(image: &Image, sampler: &Sampler, request: &Request, indices: [i32; 3]) -> Vec<Tap> {
-    let level = sampler.levels(image, request.detail).levels[0];
+    let level = Levels::new(sampler, image, request.detail).levels[0];
     let extent = image.level(level).extent;
     let mut texel =
         [0, 0, if request.geometry.is_layered() { request.layer.min(extent[2] - 1) } else { 0 }];

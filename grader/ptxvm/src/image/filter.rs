@@ -1,9 +1,9 @@
 //! The sum of texels by which a linear filter interpolates, in the arithmetic of an H100: in 16 bits for integers that are read as floats, in
 //! halves for halves, and for floats as below. All of it is measured; the programming guide names the weights alone.
 
-use super::fetch::Tap;
 use super::format::{ChannelKind, Format, TexelBits};
 use super::sampler::ONE;
+use super::tap::Tap;
 
 /// Bits of fraction that floats keep below the largest exponent of their quad, and that halves keep.
 const FRACTION: i32 = 27;

@@ -26,26 +26,26 @@ pub(super) struct Levels {
     pub weight: u32,
 }
 
-impl Sampler {
-    /// The levels of an image that are read.
-    pub(super) fn levels(&self, image: &Image, detail: Detail) -> Levels {
+impl Levels {
+    /// The levels of an image that a sampler reads.
+    pub fn new(sampler: &Sampler, image: &Image, detail: Detail) -> Self {
         let last = image.levels.len() - 1;
         // Each part has 8 bits of fraction.
         let fixed = |part: f32| (f64::from(part).clamp(-FAR, FAR) * f64::from(ONE)).floor() as i64;
-        let [low, high] = self.level_range.map(fixed);
+        let [low, high] = sampler.level_range.map(fixed);
         let level = match detail {
             Detail::Base => 0,
             Detail::Level(level) => fixed(if level.is_nan() { 0.0 } else { level }),
             Detail::Gradients(x, y) => footprint::level(x, y, image.levels[0].extent),
         };
-        let level = (level + fixed(self.level_bias)).min(high).max(low);
+        let level = (level + fixed(sampler.level_bias)).min(high).max(low);
         let level = level.clamp(0, last as i64 * i64::from(ONE)) as u32;
-        if !self.interpolates_levels {
+        if !sampler.interpolates_levels {
             let nearest = (level + ONE / 2) / ONE;
-            return Levels { levels: [nearest as usize; 2], weight: 0 };
+            return Self { levels: [nearest as usize; 2], weight: 0 };
         }
         let first = (level / ONE) as usize;
-        Levels { levels: [first, (first + 1).min(last)], weight: level % ONE }
+        Self { levels: [first, (first + 1).min(last)], weight: level % ONE }
     }
 }
 
@@ -77,16 +77,16 @@ mod tests {
             level_bias: 0.4,
             level_range: [0.5, 2.25],
         };
-        let levels = |level| sampler.levels(&image, Detail::Level(level));
+        let levels = |level| Levels::new(&sampler, &image, Detail::Level(level));
         // Measured on an H100: the level and the bias are truncated each.
         assert_eq!(levels(1.682_617_2), Levels { levels: [2, 3], weight: 20 });
         assert_eq!(levels(-1.0), Levels { levels: [0, 1], weight: 128 });
         assert_eq!(levels(9.0), Levels { levels: [2, 3], weight: 64 });
         let nearest = Sampler { interpolates_levels: false, ..sampler };
-        let level = nearest.levels(&image, Detail::Level(1.2));
+        let level = Levels::new(&nearest, &image, Detail::Level(1.2));
         assert_eq!(level, Levels { levels: [2, 2], weight: 0 });
         let quarter = Detail::Gradients([0.25, 0.0, 0.0], [0.0; 3]);
         let plain = Sampler { level_bias: 0.0, ..sampler };
-        assert_eq!(plain.levels(&image, quarter), Levels { levels: [2, 3], weight: 0 });
+        assert_eq!(Levels::new(&plain, &image, quarter), Levels { levels: [2, 3], weight: 0 });
     }
 }

@@ -19,3 +19,4 @@ mod mipmap;
 pub mod object;
 pub mod sampler;
 pub(crate) mod surface;
+pub mod tap;

@@ -1,6 +1,6 @@
 //! Bulk copies, `cp.async.bulk` and `cp.async.bulk.tensor` (PTX ISA 9.7.9.25.4 and 9.7.9.25.5).
 
-use crate::isa::ir::AtomOp;
+use crate::isa::atom_op::AtomOp;
 use crate::isa::names::{Address, Reg32};
 use crate::isa::tensor_map::{MAX_RANK, SPACE};
 use crate::isa::types::Type;

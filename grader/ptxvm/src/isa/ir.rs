@@ -1,8 +1,9 @@
 //! Decoded instructions: what the executor runs. Nothing here knows PTX syntax.
 
+use crate::isa::atom_op::AtomOp;
 use crate::isa::bulk::BulkStore;
 use crate::isa::class::Class;
-use crate::isa::matrix::Matrix;
+use crate::isa::matrix_op::Matrix;
 use crate::isa::mbarrier::Mbarrier;
 use crate::isa::names::{Address, Elements, Guard, Pc, Pred, Reg32, Reg64, Slot};
 use crate::isa::opcodes::with_lane_operations;
@@ -112,21 +113,6 @@ pub struct Instr {
     pub guard: Option<Guard>,
     /// What it counts as. None for steps that the lowering added: they are not the program's instructions.
     pub class: Option<Class>,
-}
-
-/// What `atom` or `red` does with the old value in memory and its operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AtomOp {
-    Add,
-    Min,
-    Max,
-    And,
-    Or,
-    Xor,
-    Exch,
-    Cas,
-    Inc,
-    Dec,
 }
 
 /// An atomic read-modify-write of memory: `atom`, or `red`, which returns nothing.

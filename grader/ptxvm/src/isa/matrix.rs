@@ -4,7 +4,6 @@
 //! holds the matrix row by row, with consecutive elements in the same register of consecutive lanes.
 
 use crate::isa::names::{Address, Reg32, Slot};
-use crate::isa::warpgroup::GroupProduct;
 use crate::isa::window::Window;
 
 /// The type of a matrix element in `mma`, `wmma`, `ldmatrix` and their like.
@@ -253,18 +252,6 @@ pub struct Matrices {
 pub fn element_of_8x8(lane: usize, half: usize, transposed: bool) -> (usize, usize) {
     let (row, col) = (lane / 4, lane % 4 * 2 + half);
     if transposed { (col, row) } else { (row, col) }
-}
-
-/// What tensor cores do.
-#[derive(Clone, Debug)]
-pub enum Matrix {
-    Product(Product),
-    OfGroup(GroupProduct),
-    Load(Tile),
-    Store(Tile),
-    Rows(Matrices),
-    /// `movmatrix.trans`: destination and source.
-    Transpose(Reg32, Reg32),
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Instructions on textures and surfaces (PTX ISA 9.7.10 and 9.7.11).
 
-use crate::isa::ir::AtomOp;
+use crate::isa::atom_op::AtomOp;
 use crate::isa::names::{Elements, Pred, Reg32, Reg64, Slot};
 use crate::isa::types::Type;
 

@@ -1,6 +1,6 @@
 //! What every block of a launch starts from: shared memory, and registers with the values that the launch fixes.
 
-use super::clusters::ClusterShape;
+use super::cluster_shape::ClusterShape;
 use super::config::Launch;
 use crate::isa::ir::{Special, Uniform};
 use crate::isa::names::Slot;

@@ -8,6 +8,7 @@ use super::footprint::Footprint;
 use super::observers::{Observers, Record};
 use super::run::{BlockResult, BlockStorage, Results};
 use super::schedule::Schedule;
+use super::turns::run_interleaved;
 use crate::machine::block::BlockStatus;
 use crate::machine::monitor::Monitor;
 
@@ -56,7 +57,7 @@ impl Run<'_, '_> {
             results.extend(self.take_result(worker));
             ended != BlockStatus::Endless && !self.work.is_exceeded()
         };
-        self.grid.run_interleaved(&mut common, &mut residents, begin, end);
+        run_interleaved(self.grid, &mut common, &mut residents, begin, end);
         let room = self.grid.room.min(blocks) as usize;
         let global = common.checks.as_ref().map_or(0, |checks| checks.races.global.most_bytes());
         self.peak.note(Footprint { global, shared: shared * room });

@@ -1,6 +1,7 @@
 //! From a kernel and its configuration to results: blocks in parallel, one after another, or taking turns.
 
 mod blocks;
+mod cluster_shape;
 mod clusters;
 pub(crate) mod config;
 mod cooperative;
@@ -16,6 +17,7 @@ mod run;
 mod sample;
 pub(crate) mod schedule;
 pub(crate) mod setup;
+mod turns;
 mod work_limit;
 
 use self::blocks::Grid;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::blocks::Grid;
-use super::clusters::ClusterShape;
+use super::cluster_shape::ClusterShape;
 use super::config::{Launch, Options};
 use super::cooperative;
 use super::initial_state::{InitialState, param_value};

@@ -2,7 +2,7 @@
 
 use crate::isa::names::Pc;
 use crate::lanes::lanes;
-use crate::machine::exec::warpgroup::GroupReads;
+use crate::machine::group_reads::GroupReads;
 
 /// A copy of one lane that has not arrived.
 #[derive(Clone, Copy, Debug)]

@@ -5,6 +5,7 @@ pub(crate) mod block;
 pub mod child_launch;
 pub(crate) mod cluster;
 pub(crate) mod exec;
+pub(crate) mod group_reads;
 pub(crate) mod mbarriers;
 pub(crate) mod monitor;
 pub(crate) mod polled_words;

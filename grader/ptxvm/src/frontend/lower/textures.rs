@@ -4,7 +4,8 @@ use super::Body;
 use super::body::{Register, Result};
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::{AddressBase, Operand};
-use crate::isa::ir::{AtomOp, Op};
+use crate::isa::atom_op::AtomOp;
+use crate::isa::ir::Op;
 use crate::isa::names::{Element, Elements, Reg32, Reg64, Slot};
 use crate::isa::texture::{
     Attribute, Fetch, Geometry, LevelOfDetail, Outside, Query, SurfaceAccess, SurfaceOp, Texel,

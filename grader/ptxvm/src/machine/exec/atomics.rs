@@ -2,7 +2,8 @@
 
 use super::memory::{AccessInfo, LaneFaults};
 use crate::finding::AccessKind;
-use crate::isa::ir::{Atom, AtomOp, WideAtom};
+use crate::isa::atom_op::AtomOp;
+use crate::isa::ir::{Atom, WideAtom};
 use crate::isa::names::{Pc, Reg64, Slot};
 use crate::isa::ops::{float, half};
 use crate::isa::types::Type;

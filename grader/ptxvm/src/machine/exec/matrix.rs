@@ -2,7 +2,8 @@
 
 use super::memory::{AccessInfo, LaneFaults};
 use crate::finding::{AccessKind, PartOfWarp, UnevenOperands};
-use crate::isa::matrix::{Fragment, Layout, Matrices, Matrix, Product, Tile, element_of_8x8};
+use crate::isa::matrix::{Fragment, Layout, Matrices, Product, Tile, element_of_8x8};
+use crate::isa::matrix_op::Matrix;
 use crate::isa::names::{Address, Pc, Reg32, Slot};
 use crate::isa::ops::fused_sum::BitMatrix;
 use crate::isa::ops::product::product;

@@ -3,11 +3,12 @@
 
 use super::memory::{AccessInfo, LaneFaults};
 use crate::finding::{AccessKind, InvalidImage, OutsideImage};
-use crate::image::fetch::{self, Coordinates, Detail, Request, Tap};
+use crate::image::fetch::{self, Coordinates, Detail, Request};
 use crate::image::format::TexelBits;
 use crate::image::layout::Image;
 use crate::image::object::ImageObject;
 use crate::image::surface::{Place, place};
+use crate::image::tap::Tap;
 use crate::isa::ir::Atom;
 use crate::isa::names::{Address, Base, Marks, Pc, Reg32, Slot};
 use crate::isa::texture::{

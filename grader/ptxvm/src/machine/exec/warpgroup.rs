@@ -12,36 +12,13 @@ use crate::isa::window::Window;
 use crate::lanes::lanes;
 use crate::machine::exec::Machine;
 use crate::machine::exec::matrix::{gather, scatter};
+use crate::machine::group_reads::{GroupReads, PiecesRead};
 use crate::machine::monitor::Monitor;
 use crate::memory::lane_memory::LaneMemory;
 
 /// The sign of a float that fills its element.
 fn sign(scalar: Scalar) -> u64 {
     1 << (8 * scalar.bytes() - 1)
-}
-
-/// Pieces of shared memory that products of a warp read, a lane each.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PiecesRead {
-    pc: Pc,
-    mask: u32,
-    addresses: [u64; 32],
-}
-
-/// The products of a warp that are not waited for.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct GroupReads {
-    /// Those since the last `commit_group`.
-    open: Vec<PiecesRead>,
-    /// Those of each group, the oldest first.
-    groups: Vec<Vec<PiecesRead>>,
-}
-
-impl GroupReads {
-    pub fn clear(&mut self) {
-        self.open.clear();
-        self.groups.clear();
-    }
 }
 
 impl<M: Monitor> Machine<'_, '_, M> {
