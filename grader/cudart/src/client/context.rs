@@ -3,11 +3,11 @@
 mod deferred;
 mod graph;
 mod graphs;
+mod pools;
 
 use super::advice::AdviceMap;
 use super::images::Images;
 use super::pages::Managed;
-use super::pools::Pools;
 use super::registry::{Image, registry};
 use super::stdio::{complain, print};
 use crate::device::{
@@ -25,6 +25,7 @@ use std::thread::ThreadId;
 
 pub(crate) use graph::{Choice, Graph, HostFunction, Work};
 use graphs::Graphs;
+use pools::Pools;
 pub(crate) use graphs::host_function;
 
 /// The largest number of requests in flight. If they are short, either all requests or all answers fit into a socket's

@@ -6,7 +6,6 @@ mod guard;
 mod images;
 mod managed;
 mod pages;
-mod pools;
 mod registry;
 mod stdio;
 mod streams;

@@ -1,6 +1,6 @@
 //! Memory pools: what is allocated from each, and the attributes that the program has set.
 
-use super::context::Client;
+use super::Client;
 use std::collections::BTreeMap;
 
 /// A memory pool.
