@@ -1,6 +1,5 @@
 //! How many elements of an output are wrong, and a table of the first few.
 
-use super::explain::should_be;
 use super::number::{count, list, number, pair, signed};
 use super::style::{Style, Tone};
 use judge::verdict::{Mismatch, TensorDiff};
@@ -106,6 +105,17 @@ fn other(diff: &TensorDiff) -> String {
             should_be(&diff.tensor.element_name(m.flat), m.expected, m.got)
         }
         _ => headline(diff),
+    }
+}
+
+/// `x[0] should be 3; the kernel made it 4`.
+pub(super) fn should_be(element: &str, expected: f64, got: Option<f64>) -> String {
+    match got {
+        None => format!("{element} should be {}; the kernel never wrote it", number(expected)),
+        Some(got) => {
+            let (should, is) = pair(expected, got);
+            format!("{element} should be {should}; the kernel made it {is}")
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The words of `grader explain`.
 
+use super::diff::should_be;
 use super::expansion::{self, Most};
-use super::number::{count, number, pair};
+use super::number::{count, number};
 use super::style::{Style, Tone};
 use crate::findings;
 use crate::format::json;
@@ -40,17 +41,6 @@ pub fn page(subject: Subject, explanation: &Explanation, style: Style) -> String
     lines.push(String::new());
     lines.push(whole(&explanation.all, style));
     lines.join("\n") + "\n"
-}
-
-/// `x[0] should be 3; the kernel made it 4`.
-pub(super) fn should_be(element: &str, expected: f64, got: Option<f64>) -> String {
-    match got {
-        None => format!("{element} should be {}; the kernel never wrote it", number(expected)),
-        Some(got) => {
-            let (should, is) = pair(expected, got);
-            format!("{element} should be {should}; the kernel made it {is}")
-        }
-    }
 }
 
 fn element_lines(subject: Subject, explanation: &Explanation, style: Style) -> Vec<String> {
