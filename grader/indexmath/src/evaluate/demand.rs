@@ -1,7 +1,6 @@
 //! Which elements of intermediate tensors some elements of a result are computed from, for formulas of which all is too much.
 
 use crate::evaluate::cost::iterations;
-use crate::evaluate::program::Wanted;
 use crate::integer::interval::Interval;
 use crate::lower::nest::{
     Access, Array, Layout, LoopNest, LoweredContribution, LoweredProgram, LoweredStatement,
@@ -9,6 +8,9 @@ use crate::lower::nest::{
 };
 use crate::program::node::IndexId;
 use std::collections::BTreeMap;
+
+/// Elements of the target of a statement, by their row-major positions.
+pub(crate) type Wanted<'a> = (&'a LoweredStatement, Vec<usize>);
 
 /// A tensor of which a larger part than one in so many is asked for is computed as a whole.
 const PART: usize = 8;

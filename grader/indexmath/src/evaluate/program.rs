@@ -3,7 +3,7 @@
 use crate::error::{Error, Result, list};
 use crate::evaluate::cost::iterations;
 use crate::evaluate::data::{TensorData, Values};
-use crate::evaluate::demand::{Demand, demands, marked, steps};
+use crate::evaluate::demand::{Demand, Wanted, demands, marked, steps};
 use crate::evaluate::parallel::in_parallel;
 use crate::evaluate::statement::run_statement;
 use crate::lower::nest::{LoweredProgram, LoweredStatement, TensorId};
@@ -45,9 +45,6 @@ pub(crate) fn compute<'a>(
     }
     Ok(Computed { data, results })
 }
-
-/// Elements of the target of a statement, by their row-major positions.
-pub(crate) type Wanted<'a> = (&'a LoweredStatement, Vec<usize>);
 
 /// The data of all that statements read for some elements of their targets. Where a tensor on the way is too large to be
 /// computed as a whole, only those elements of each are computed that are needed; the others are zeros.

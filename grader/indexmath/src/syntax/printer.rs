@@ -205,16 +205,16 @@ fn ends_open(expr: &Expr) -> bool {
     }
 }
 
-impl Display for Condition<Expr> {
+impl<T: Display> Display for Condition<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write_condition(f, self, None)
     }
 }
 
 /// Writes a condition. `around` is the connective that it is an operand of, and whether it is the right one.
-fn write_condition(
+fn write_condition<T: Display>(
     f: &mut Formatter<'_>,
-    condition: &Condition<Expr>,
+    condition: &Condition<T>,
     around: Option<(Connective, bool)>,
 ) -> fmt::Result {
     match condition {
