@@ -21,27 +21,89 @@ pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
 /// Most words between the lowest and the highest for which all in between are checked together.
 pub(crate) const SPAN: usize = 64;
 
+/// Lanes of half a warp: a row of a block that is 16 threads wide.
+pub(crate) const HALF: usize = 16;
+
+/// Whether these are the addresses of words one behind the other.
+#[inline(always)]
+pub(crate) fn are_in_turn(addresses: &[u64; HALF]) -> bool {
+    let start = addresses[0];
+    // No short cut out of the loop, so that it vectorises.
+    let odd = addresses
+        .iter()
+        .zip(0..)
+        .fold(0, |odd, (&at, lane)| odd | at ^ start.wrapping_add(4 * lane));
+    odd == 0
+}
+
+/// How the words of the lanes of half a warp lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    /// All have the same one.
+    Same,
+    /// Each has the one behind that of the lane before.
+    Row,
+    Irregular,
+}
+
 /// The indices of aligned words, one for each lane. Inactive lanes have the index of the first active one.
 #[derive(Clone, Debug)]
 pub(crate) struct LaneIndices {
     /// Index of each lane's word, from the start of the buffer or window.
     pub index: LaneArray<u32>,
-    /// The index of the first active lane.
+    /// How those of each half of the warp lie. An inactive lane of a row has the word of an active one, too.
+    pub halves: [Pattern; 2],
+    /// If a half is irregular: the index of the first active lane, ...
     pub first: u32,
-    /// The largest distance of a lane's index from the first; past 2^31 if a lane is below it.
+    /// ... and the largest distance of a lane's index from the first; past 2^31 if a lane is below it.
     pub reach: u32,
 }
 
 impl LaneIndices {
     pub fn new() -> Self {
-        Self { index: LaneArray([0; 32]), first: 0, reach: 0 }
+        Self {
+            index: LaneArray([0; 32]),
+            halves: [Pattern::Irregular; 2],
+            first: 0,
+            reach: u32::MAX,
+        }
     }
 
-    /// The range from the lowest word to the highest, if they are near each other.
+    /// The range from the lowest word to the highest, if a half is irregular and they are near each other.
     #[inline(always)]
     pub fn span(&self) -> Option<std::ops::RangeInclusive<usize>> {
         let first = self.first as usize;
         ((self.reach as usize) < SPAN).then(|| first..=first + self.reach as usize)
+    }
+
+    /// The first word of each half, and how the others lie.
+    #[inline(always)]
+    pub fn halves(&self) -> [(usize, Pattern); 2] {
+        let [first, second] = self.halves;
+        let LaneArray(index) = &self.index;
+        [(index[0] as usize, first), (index[HALF] as usize, second)]
+    }
+
+    /// Whether a condition holds for the words of all lanes, given for one word and for a row of them.
+    #[inline(always)]
+    pub fn all_halves(
+        &self,
+        mask: u32,
+        word: impl Fn(usize) -> bool,
+        row: impl Fn(usize) -> bool,
+    ) -> bool {
+        let holds = |(first, pattern), lane| match pattern {
+            Pattern::Same => word(first),
+            Pattern::Row => row(first),
+            Pattern::Irregular => {
+                let half = mask & ((1u32 << HALF) - 1) << lane;
+                lanes(half).all(|lane| word(self.index.0[lane] as usize))
+            }
+        };
+        let [first, second] = self.halves();
+        // Rows of a block that is 16 threads wide often read the same row.
+        let twice = second == first && second.1 != Pattern::Irregular;
+        holds(first, 0) && (twice || holds(second, HALF))
     }
 
     /// Whether a condition holds for the words of all lanes.

@@ -70,9 +70,7 @@ impl InitialState {
                     value.into()
                 }
             };
-            for lane in 0..32 {
-                start.registers.set_lane(slot, lane, value);
-            }
+            start.registers.fill(slot, value);
         }
         for lane in 0..32 {
             for index in 0..start.varying.len() {
@@ -113,19 +111,23 @@ impl InitialState {
         let in_cluster = self.cluster.in_cluster(block);
         let (rank, cluster) = (index(in_cluster, self.cluster.size), self.cluster.of_block(block));
         for &(special, slot) in &self.varying {
-            let mut thread = first;
-            for lane in 0..32 {
-                let value = match special {
-                    Special::Tid(axis) => thread[usize::from(axis)],
-                    Special::Ctaid(axis) => block[usize::from(axis)],
-                    Special::ClusterRank => rank,
-                    Special::ClusterCtaid(axis) => in_cluster[usize::from(axis)],
-                    Special::Clusterid(axis) => cluster[usize::from(axis)],
-                    _ => warp.index,
-                };
-                warp.registers.set_lane(slot, lane, value.into());
-                step(&mut thread, block_size);
-            }
+            let value = match special {
+                Special::Tid(axis) => {
+                    let mut thread = first;
+                    for lane in 0..32 {
+                        let value = thread[usize::from(axis)];
+                        warp.registers.set_lane(slot, lane, value.into());
+                        step(&mut thread, block_size);
+                    }
+                    continue;
+                }
+                Special::Ctaid(axis) => block[usize::from(axis)],
+                Special::ClusterRank => rank,
+                Special::ClusterCtaid(axis) => in_cluster[usize::from(axis)],
+                Special::Clusterid(axis) => cluster[usize::from(axis)],
+                _ => warp.index,
+            };
+            warp.registers.fill(slot, value.into());
         }
     }
 }

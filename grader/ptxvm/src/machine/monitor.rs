@@ -94,6 +94,8 @@ impl Event<'_> {
 
 /// A load of aligned words, all of one buffer or of shared memory, and all defined.
 pub(crate) struct WordReads<'a> {
+    pub pc: Pc,
+    pub program: &'a Program,
     pub window: Window,
     pub words: &'a LaneIndices,
     pub mask: u32,
@@ -101,6 +103,8 @@ pub(crate) struct WordReads<'a> {
     pub warp: u32,
     /// Whether the running launch may write the buffer.
     pub written: bool,
+    /// See [`Event::strong`].
+    pub strong: bool,
 }
 
 /// An instruction that a warp is about to execute.
@@ -154,6 +158,17 @@ pub(crate) trait Monitor {
     #[inline(always)]
     fn can_skip(&self, _reads: &WordReads) -> bool {
         false
+    }
+    /// Whether `note_reads` may take the place of `access` for these reads.
+    #[inline(always)]
+    fn can_note(&self, reads: &WordReads) -> bool {
+        self.can_skip(reads)
+    }
+    /// Notes reads that race with nothing. `access` must see the lanes of the mask that is returned, if there are any. Called only if
+    /// `can_note` holds.
+    #[inline(always)]
+    fn note_reads(&mut self, _reads: &WordReads) -> u32 {
+        0
     }
     /// The warps of a mask have passed a barrier.
     fn barrier(&mut self, _warps: u32) {}
@@ -214,7 +229,26 @@ impl<M: Monitor> Monitor for Option<M> {
 
     #[inline(always)]
     fn can_skip(&self, reads: &WordReads) -> bool {
-        self.as_ref().is_none_or(|monitor| monitor.can_skip(reads))
+        match self {
+            Some(monitor) => monitor.can_skip(reads),
+            None => true,
+        }
+    }
+
+    #[inline(always)]
+    fn can_note(&self, reads: &WordReads) -> bool {
+        match self {
+            Some(monitor) => monitor.can_note(reads),
+            None => true,
+        }
+    }
+
+    #[inline(always)]
+    fn note_reads(&mut self, reads: &WordReads) -> u32 {
+        match self {
+            Some(monitor) => monitor.note_reads(reads),
+            None => 0,
+        }
     }
 
     fn barrier(&mut self, warps: u32) {
@@ -303,6 +337,16 @@ macro_rules! forward_to_fields {
             #[inline(always)]
             fn can_skip(&self, reads: &$crate::machine::monitor::WordReads) -> bool {
                 $(self.$field.can_skip(reads))&&*
+            }
+
+            #[inline(always)]
+            fn can_note(&self, reads: &$crate::machine::monitor::WordReads) -> bool {
+                $(self.$field.can_note(reads))&&*
+            }
+
+            #[inline(always)]
+            fn note_reads(&mut self, reads: &$crate::machine::monitor::WordReads) -> u32 {
+                $(self.$field.note_reads(reads))|*
             }
 
             fn barrier(&mut self, warps: u32) {

@@ -83,6 +83,15 @@ impl Registers {
         }
     }
 
+    /// Sets all lanes of a register.
+    pub fn fill(&mut self, slot: Slot, value: u64) {
+        match slot {
+            Slot::Reg32(register) => *self.r_mut(register) = [value as u32; 32],
+            Slot::Reg64(register) => *self.q_mut(register) = [value; 32],
+            Slot::Sink => {}
+        }
+    }
+
     #[inline(always)]
     pub fn set_lane(&mut self, slot: Slot, lane: usize, value: u64) {
         match slot {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 
-use crate::lanes::LaneIndices;
+use crate::lanes::{HALF, LaneIndices};
 use crate::memory::lane_memory::{Fault, byte_flags, within_word};
 
 /// A global-memory allocation.
@@ -248,10 +248,37 @@ impl Buffer {
         let whole = &self.words[..self.len / 4];
         let is_written = self.whole
             || self.defined.as_ref().is_none_or(|flags| {
-                words
-                    .all(mask, |word| flags.get(word).is_some_and(|flag| flag.load(Relaxed) == 0xF))
+                let is_whole = |flag: &AtomicU8| flag.load(Relaxed) == 0xF;
+                let row = |first| flags.get(first..first + HALF);
+                words.all_halves(
+                    mask,
+                    |word| flags.get(word).is_some_and(is_whole),
+                    |first| row(first).is_some_and(|row| row.iter().all(is_whole)),
+                )
             });
         is_written.then_some(whole)
+    }
+
+    /// Stores a row of whole aligned words; false, and nothing done, where that is not simply possible.
+    #[inline(always)]
+    pub fn set_row(&self, offset: u64, values: &[u32; HALF]) -> bool {
+        let first = (offset >> 2) as usize;
+        let whole = &self.words[..self.len / 4];
+        let Some(row) = whole.get(first..).and_then(<[AtomicU32]>::first_chunk::<HALF>) else {
+            return false;
+        };
+        if offset & 3 != 0 || self.read_only {
+            return false;
+        }
+        for (word, &value) in row.iter().zip(values) {
+            word.store(value, Relaxed);
+        }
+        if let Some(flags) = self.open_flags() {
+            for flag in &flags[first..first + HALF] {
+                flag.store(0xF, Relaxed);
+            }
+        }
+        true
     }
 
     /// Stores a whole aligned word; false where that is not simply possible.

@@ -2,7 +2,7 @@
 
 use super::in_flight::InFlightWords;
 use super::layout::Layout;
-use crate::lanes::LaneIndices;
+use crate::lanes::{HALF, LaneIndices};
 use crate::memory::lane_memory::{Fault, LaneMemory, byte_flags, within_word};
 
 /// Words with flags: for each byte whether it belongs to a variable (high nibble) and whether it was written (low nibble).
@@ -16,6 +16,8 @@ pub struct Flat {
 
 /// Every byte of a word written and owned.
 const WHOLE: u8 = 0xFF;
+/// Every byte of a row of words owned.
+const OWNED: u128 = u128::from_le_bytes([0xF0; HALF]);
 
 impl Flat {
     /// Unwritten memory with the variables of a layout.
@@ -100,8 +102,29 @@ impl Flat {
         let near = words.span().and_then(|span| self.flags.get(span));
         let whole =
             near.is_some_and(|near| near.iter().fold(WHOLE, |all, flags| all & flags) == WHOLE);
-        (whole || words.all(mask, |word| self.flags.get(word) == Some(&WHOLE)))
-            .then_some(&self.words)
+        let word = |word| self.flags.get(word) == Some(&WHOLE);
+        let row = |first| self.row_flags(first) == Some(u128::MAX);
+        (whole || words.all_halves(mask, word, row)).then_some(&self.words)
+    }
+
+    /// The flags of a row of words.
+    #[inline(always)]
+    fn row_flags(&self, first: usize) -> Option<u128> {
+        let flags = self.flags.get(first..)?.first_chunk::<HALF>()?;
+        Some(u128::from_le_bytes(*flags))
+    }
+
+    /// Stores a row of whole aligned words; false, and nothing done, where that is not simply possible.
+    #[inline(always)]
+    pub fn set_row(&mut self, address: u64, values: &[u32; HALF]) -> bool {
+        let first = (address >> 2) as usize;
+        let is_owned = self.row_flags(first).is_some_and(|flags| flags & OWNED == OWNED);
+        if address & 3 != 0 || self.read_only || !is_owned {
+            return false;
+        }
+        self.words[first..first + HALF].copy_from_slice(values);
+        self.flags[first..first + HALF].fill(WHOLE);
+        true
     }
 
     /// Stores a whole aligned word; false where that is not simply possible.
@@ -177,7 +200,7 @@ impl LaneMemory for Flat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::LaneArray;
+    use crate::lanes::{LaneArray, Pattern};
 
     fn two_variables() -> (Flat, u64) {
         let mut layout = Layout::default();
@@ -198,6 +221,27 @@ mod tests {
     }
 
     #[test]
+    fn rows_are_stored_where_all_words_are_owned() {
+        let mut layout = Layout::default();
+        layout.place(68, 4).unwrap();
+        let mut flat = Flat::undefined(&layout);
+        let values = std::array::from_fn(|word| word as u32);
+        assert!(flat.set_row(4, &values));
+        for refused in [2, 8, u64::MAX - 3] {
+            assert!(!flat.set_row(refused, &values), "{refused}");
+        }
+        assert_eq!(flat.words[1..17], values);
+        let row = |first| {
+            let index = LaneArray(std::array::from_fn(|lane| first + lane as u32 % 16));
+            LaneIndices { index, halves: [Pattern::Row; 2], ..LaneIndices::new() }
+        };
+        assert!(flat.written(&row(1), 1).is_some() && flat.written(&row(0), 1).is_none());
+        layout.place(4, 64).unwrap();
+        let mut gap = Flat::undefined(&layout);
+        assert!(!gap.set_row(8, &values), "words behind the first variable belong to nobody");
+    }
+
+    #[test]
     fn bytes_are_defined_one_by_one() {
         let (mut flat, _) = two_variables();
         flat.put(0, 1, 1, 0xAB);
@@ -205,7 +249,7 @@ mod tests {
         assert_eq!(flat.get(0, 0, 1), (0xFF, false));
         // The other byte may be padding.
         assert_eq!(flat.get(0, 0, 2), (0xABFF, true));
-        let first = LaneIndices { index: LaneArray([0; 32]), first: 0, reach: 0 };
+        let first = LaneIndices { halves: [Pattern::Same; 2], ..LaneIndices::new() };
         assert_eq!(flat.written(&first, 1), None);
         assert!(flat.set_word(0, 7));
         assert_eq!(flat.written(&first, 1).map(|words| words[0]), Some(7));

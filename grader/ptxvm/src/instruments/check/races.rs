@@ -13,7 +13,7 @@ use crate::instruments::check::epochs::{self as global_epochs, Epoch};
 use crate::instruments::check::global::races::{BlockExecution, GlobalRaces, PriorOrder};
 use crate::instruments::check::order::happens_before::HappensBefore;
 use crate::instruments::check::order::phases::Phases;
-use crate::instruments::check::order::vector_clock::{VectorClock, WarpClock};
+use crate::instruments::check::order::vector_clock::VectorClock;
 use crate::instruments::check::shared::epochs::Access;
 use crate::instruments::check::shared::race_check::{CurrentAccess, Race};
 use crate::instruments::check::shared::shadow_memory::SharedMemoryShadow;
@@ -23,8 +23,8 @@ use crate::isa::mbarrier::OPERATION;
 use crate::isa::names::Pc;
 use crate::isa::ordering::Ordering;
 use crate::isa::window::Window;
+use crate::lanes::{HALF, are_in_turn};
 use crate::machine::monitor::{Event, MbarrierEvent, Monitor, WordReads};
-use crate::machine::simd::shadow_words::ROW;
 use crate::machine::simd::shadow_words::ShortAccessId;
 
 /// The checker of blocks, one after another.
@@ -117,6 +117,50 @@ impl Monitor for Races {
             Window::Global => !reads.written,
             _ => true,
         }
+    }
+
+    #[inline(always)]
+    fn can_note(&self, reads: &WordReads) -> bool {
+        let warp = reads.warp as usize % WARPS;
+        match reads.window {
+            // What is left out here is what `access` does beside noting them.
+            Window::Shared => {
+                let WordReads { program, pc, .. } = *reads;
+                !reads.strong
+                    && !program.cluster.maps
+                    && self.cluster.number.is_none()
+                    && (!self.order.tracks() || program.ordering(pc).is_none())
+                    && self.order.lanes_know_nothing(warp)
+            }
+            _ => self.can_skip(reads),
+        }
+    }
+
+    fn note_reads(&mut self, reads: &WordReads) -> u32 {
+        if reads.window != Window::Shared {
+            return 0;
+        }
+        let warp = reads.warp as usize % WARPS;
+        let epoch = epochs::Epoch {
+            clock: self.clocks[warp][warp],
+            pc: reads.pc,
+            warp: warp as u8,
+            strong: false,
+            writes: false,
+            valued: false,
+        };
+        let number = self.shadow.number(epoch);
+        let mut left = reads.mask;
+        if left == u32::MAX {
+            for ((word, pattern), begin) in reads.words.halves().into_iter().zip([0, HALF]) {
+                let access_id = ShortAccessId::new(number, begin);
+                if !self.shadow.note_reads(word, pattern, warp, access_id) {
+                    break;
+                }
+                left &= !(((1 << HALF) - 1) << begin);
+            }
+        }
+        self.shadow.note_lanes(&reads.words.index, left, warp, number)
     }
 
     fn barrier(&mut self, warps: u32) {
@@ -404,17 +448,16 @@ impl Races {
         let has_words = event.stored.is_none() || stored.is_some();
         let (mut last, mut repeated) = (u64::MAX, 0);
         let mut left = event.representative_lanes;
-        for begin in [0, ROW] {
-            let lanes = ((1 << ROW) - 1) << begin;
+        for (addresses, begin) in event.addresses.as_chunks::<HALF>().0.iter().zip([0, HALF]) {
+            let lanes = ((1 << HALF) - 1) << begin;
             let whole = event.size == 4 && !event.strong && has_words && left & lanes == lanes;
             current.access_id = access_id(begin);
-            let values = stored.map(|values| &values[begin..begin + ROW]);
+            let values = stored.map(|values| &values[begin..begin + HALF]);
             // Rows after lanes that are checked one by one must wait for them.
             if !whole
-                || current.own != WarpClock::default()
-                || current.lanes.is_some()
-                || !are_in_turn(&event.addresses[begin..begin + ROW])
-                || !self.shadow.check_row(event.addresses[begin] as usize / 4, &current, values)
+                || !self.order.lanes_know_nothing(warp)
+                || !are_in_turn(addresses)
+                || !self.shadow.check_row(addresses[0] as usize / 4, &current, values)
             {
                 break;
             }
@@ -500,13 +543,4 @@ impl Races {
             || event.program.lose_update(event.pc, other)
                 && self.order.follows_shared_reader(event.warp, address, event.size)
     }
-}
-
-/// Whether these are the addresses of words one behind the other.
-#[inline(always)]
-fn are_in_turn(addresses: &[u64]) -> bool {
-    let start = addresses[0];
-    // No short cut out of the loop, so that it vectorises.
-    let odd = addresses.iter().zip(0..).fold(0, |odd, (&at, lane)| odd | at ^ (start + 4 * lane));
-    odd == 0
 }

@@ -7,11 +7,11 @@ use crate::finding::{
 use crate::isa::mbarrier;
 use crate::isa::names::{Address, Base, Elements, Pc, Slot};
 use crate::isa::window::Window;
-use crate::lanes::LaneIndices;
-use crate::lanes::lanes;
+use crate::lanes::{HALF, LaneIndices, are_in_turn, lanes};
 use crate::machine::exec::Machine;
 use crate::machine::monitor::{Event, Monitor, WordReads};
 use crate::machine::registers::Registers;
+use crate::machine::warp::Warp;
 use crate::memory::buffer::Buffer;
 use crate::memory::lane_memory::{Fault, LaneMemory};
 
@@ -186,15 +186,17 @@ impl<M: Monitor> Machine<'_, '_, M> {
             _ => return None,
         };
         let mut words = LaneIndices::new();
+        self.activate(mask);
+        let Warp { registers, active, .. } = &mut *self.warp;
         let regular = match address.base {
             Base::Reg64(base) => {
                 let offset = (address.offset as u64).wrapping_sub(start);
-                (env.simd.word_indices_64)(registers.q(base), offset, mask, &mut words)
+                (env.simd.word_indices_64)(registers.q(base), offset, active, &mut words)
             }
             Base::Reg32(base) if window == Window::Shared => (env.simd.word_indices_32)(
                 registers.r(base),
                 address.offset as u32,
-                mask,
+                active,
                 &mut words,
             ),
             Base::Reg32(_) => false,
@@ -206,44 +208,50 @@ impl<M: Monitor> Machine<'_, '_, M> {
         if window == Window::Shared && !mbarriers.is_empty() && mbarriers.holds_any(&words, mask) {
             return None;
         }
-        let mut values = [0; 32];
+        let to = registers.r_mut(d);
         let exist = match buffer {
             Some(buffer) => {
-                (env.simd.gather_global)(buffer.written(&words, mask)?, &words, &mut values)
+                (env.simd.load_global)(buffer.written(&words, mask)?, &words, active, to)
             }
-            None => {
-                (env.simd.gather)(self.state.shared.written(&words, mask)?, &words, &mut values)
-            }
+            None => (env.simd.load)(self.state.shared.written(&words, mask)?, &words, active, to),
         };
         if !exist {
             return None;
         }
         let reads = WordReads {
+            pc,
+            program: env.program,
             window,
             words: &words,
             mask,
             warp: self.warp.index,
             written: buffer.is_none_or(Buffer::is_written),
+            strong: address.marks.strength.is_strong(),
         };
-        if self.state.monitor.can_skip(&reads) {
-            (env.simd.blend)(self.warp.registers.r_mut(d), &values, mask);
+        let monitor = &mut self.state.monitor;
+        if monitor.can_skip(&reads) {
             return Some(());
         }
-        let addresses =
-            words.index.0.map(|word| (u64::from(word) << 2).wrapping_add(start - outer));
-        (env.simd.blend)(self.warp.registers.r_mut(d), &values, mask);
+        let left = if monitor.can_note(&reads) { monitor.note_reads(&reads) } else { mask };
+        if left != 0 {
+            self.words_read(&reads, left, start - outer);
+        }
+        Some(())
+    }
+
+    /// Passes words that were read to the monitor: for a check of races, some lanes alone. `start`: the address of the first word.
+    fn words_read(&mut self, reads: &WordReads, lanes: u32, start: u64) {
+        let &WordReads { pc, window, words, mask, strong, .. } = reads;
+        let addresses = words.index.0.map(|word| (u64::from(word) << 2).wrapping_add(start));
+        let representative_lanes =
+            if mask == u32::MAX { (self.env.simd.representative_lanes)(words) } else { mask };
         let info = AccessInfo {
-            strong: address.marks.strength.is_strong(),
+            strong,
             one_buffer: true,
-            representative_lanes: if mask == u32::MAX {
-                (env.simd.representative_lanes)(&words)
-            } else {
-                mask
-            },
+            representative_lanes: representative_lanes & lanes,
             ..AccessInfo::plain(pc, AccessKind::Read, 4)
         };
         self.accessed(info, window, mask, &addresses, LaneFaults::default());
-        Some(())
     }
 
     pub(super) fn load_from(
@@ -295,11 +303,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 Window::Global => store_words_global(self.env.memory, mask, addresses, values),
                 Window::Shared | Window::Cluster => {
                     let shared = &mut self.state.shared;
-                    let mut left = 0;
-                    for lane in lanes(mask) {
-                        left |= u32::from(!shared.set_word(addresses[lane], values[lane])) << lane;
-                    }
-                    left
+                    let left =
+                        rows_left(mask, addresses, values, |at, row| shared.set_row(at, row));
+                    lanes_left(left, addresses, values, |at, value| shared.set_word(at, value))
                 }
                 _ => mask,
             };
@@ -473,10 +479,43 @@ fn store_words_global(
     let Some((buffer, start)) = memory.slot(addresses[mask.trailing_zeros() as usize]) else {
         return mask;
     };
+    let left =
+        rows_left(mask, addresses, values, |at, row| buffer.set_row(at.wrapping_sub(start), row));
+    lanes_left(left, addresses, values, |at, word| buffer.set_word(at.wrapping_sub(start), word))
+}
+
+/// Stores rows of words, which half a warp often does. Returns the lanes that are left, from which on all are.
+#[inline(always)]
+fn rows_left(
+    mask: u32,
+    addresses: &[u64; 32],
+    values: &[u32; 32],
+    mut store: impl FnMut(u64, &[u32; HALF]) -> bool,
+) -> u32 {
+    let mut left = mask;
+    let halves = addresses.as_chunks::<HALF>().0.iter().zip(values.as_chunks::<HALF>().0);
+    for ((addresses, values), begin) in halves.zip([0, HALF]) {
+        let lanes = ((1 << HALF) - 1) << begin;
+        // Of lanes that store to one word, the last one must win.
+        if left & lanes != lanes || !are_in_turn(addresses) || !store(addresses[0], values) {
+            break;
+        }
+        left &= !lanes;
+    }
+    left
+}
+
+/// Stores words lane by lane; returns the lanes for which that failed.
+#[inline(always)]
+fn lanes_left(
+    mask: u32,
+    addresses: &[u64; 32],
+    values: &[u32; 32],
+    mut store: impl FnMut(u64, u32) -> bool,
+) -> u32 {
     let mut left = 0;
     for lane in lanes(mask) {
-        let offset = addresses[lane].wrapping_sub(start);
-        left |= u32::from(!buffer.set_word(offset, values[lane])) << lane;
+        left |= u32::from(!store(addresses[lane], values[lane])) << lane;
     }
     left
 }

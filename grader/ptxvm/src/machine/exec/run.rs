@@ -6,6 +6,8 @@ use crate::finding::{FindingKind, GridSync, Trap};
 use crate::isa::ir::{Op, System};
 use crate::isa::names::{NO_PC, Pc};
 use crate::machine::monitor::{Monitor, Step};
+use crate::machine::simd::arith::{self, SpreadMask};
+use crate::machine::warp::Warp;
 use crate::machine::warp::simt_stack::StackEntry;
 
 impl<M: Monitor> Machine<'_, '_, M> {
@@ -30,16 +32,26 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 reach = &reach[..=pc as usize];
                 self.before(pc, mask);
             }
-            let ran = (env.simd.run)(reach, pc as usize, &mut self.warp.registers, mask);
-            self.warp.executed += ran.instructions;
-            self.state.lane_instructions += ran.lane_instructions;
-            // Code ends in `Exit` or `Ret`, so there is always a next instruction.
-            pc = ran.next as Pc;
-            self.warp.current.pc = pc;
-            if steps && ran.next == reach.len() {
+            if reach[pc as usize].is_arithmetic() {
+                self.activate(mask);
+                let Warp { registers, active, .. } = &mut *self.warp;
+                let ran = arith::run(reach, pc as usize, registers, active, env.simd.set_mask);
+                self.warp.executed += ran.instructions;
+                self.state.lane_instructions += ran.lane_instructions;
+                // Code ends in `Exit` or `Ret`, so there is always a next instruction.
+                pc = ran.next as Pc;
+                self.warp.current.pc = pc;
+                if steps && ran.next == reach.len() {
+                    continue;
+                }
+            }
+            let instr = &code[pc as usize];
+            // Most lanes that come by do not reconverge here.
+            if matches!(instr.op, Op::Join) && self.warp.current.join != pc {
+                pc += 1;
+                self.warp.current.pc = pc;
                 continue;
             }
-            let instr = &code[ran.next];
             if !steps && self.waits_for_all(pc) {
                 pc = self.warp.current.pc;
                 continue;
@@ -49,20 +61,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 self.warp.executed += 1;
                 // A branch is taken or not by every lane of the split.
                 let counted = if matches!(instr.op, Op::Branch { .. }) { mask } else { active };
-                self.state.lane_instructions += u64::from(counted.count_ones());
+                self.state.lane_instructions += self.count(counted);
             }
             match &instr.op {
-                Op::Join => {
-                    if self.warp.current.join == pc {
-                        if !self.go_on() {
-                            return YieldReason::Done;
-                        }
-                        pc = self.warp.current.pc;
-                    } else {
-                        pc += 1;
-                    }
-                    continue;
-                }
                 &Op::Branch { target, join } => {
                     // Only branches can make a program endless, so only they check the budget.
                     if self.warp.executed >= env.budget {
@@ -177,7 +178,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     pc = self.warp.current.pc;
                     continue;
                 }
-                Op::Ret => {
+                Op::Join | Op::Ret => {
                     if !self.go_on() {
                         return YieldReason::Done;
                     }
@@ -318,6 +319,22 @@ impl<M: Monitor> Machine<'_, '_, M> {
             pc += 1;
             self.warp.current.pc = pc;
         }
+    }
+
+    /// Makes a mask that of the instruction that is executed.
+    #[inline(always)]
+    pub(super) fn activate(&mut self, mask: u32) {
+        if self.warp.active.mask != mask {
+            (self.env.simd.set_mask)(&mut self.warp.active, mask);
+        }
+    }
+
+    /// How many lanes a mask has.
+    #[inline(always)]
+    fn count(&self, mask: u32) -> u64 {
+        // Bits take many instructions to count where the processor is known to have SSE2 alone.
+        let SpreadMask { mask: last, count, .. } = self.warp.active;
+        if mask == last { count.into() } else { mask.count_ones().into() }
     }
 
     /// Announces the next instruction to the monitor.

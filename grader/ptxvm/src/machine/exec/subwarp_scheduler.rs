@@ -9,7 +9,7 @@ use crate::machine::exec::Machine;
 use crate::machine::exec::state::YieldReason;
 use crate::machine::monitor::Monitor;
 use crate::machine::warp::simt_stack::WarpStatus;
-use crate::machine::warp::spin_detector::{PolledValue, SpinVerdict};
+use crate::machine::warp::spin_detector::{PolledValue, Repeated, SpinVerdict};
 use crate::machine::warp::subwarp::SubwarpState;
 use crate::memory::lane_memory::{byte, value};
 
@@ -183,8 +183,11 @@ impl<M: Monitor> Machine<'_, '_, M> {
             Entry::Occupied(entry) => {
                 let same = *entry.get() == found;
                 probe.news |= !same;
-                probe.again |= same;
-                probe.again_after_clock |= same && probe.clock;
+                if same {
+                    let clock = probe.clock;
+                    let repeated = if clock { Repeated::AfterClock } else { Repeated::Yes };
+                    probe.repeated = repeated.max(probe.repeated);
+                }
             }
         }
     }

@@ -35,38 +35,73 @@ const fn bits() -> [u32; 32] {
 /// `BIT[i]` tells lane `i` apart in a mask; as a table, because a shift by lane does not vectorise on SSE2.
 pub(crate) const BIT: [u32; 32] = bits();
 
-/// The lanes of an instruction.
-#[derive(Clone, Copy)]
-pub(crate) struct ActiveLanes<'s> {
-    mask: u32,
-    /// All ones or zero for each lane.
-    spread: &'s LaneArray<u32>,
+/// A mask of lanes, and the same with all ones or zero for each lane.
+#[derive(Clone, Debug)]
+pub(crate) struct SpreadMask {
+    pub mask: u32,
+    /// How many lanes it has.
+    pub count: u32,
+    pub spread: LaneArray<u32>,
+}
+
+impl SpreadMask {
+    /// No lanes.
+    pub const NONE: Self = Self { mask: 0, count: 0, spread: LaneArray([0; 32]) };
 }
 
 /// Indices of the registers of an instruction, the destination first.
 type Operands = [u32; MAX_OPERANDS];
 
 /// Executes one instruction.
-type LaneFunction = fn(&mut Registers, ActiveLanes, &Operands);
+type LaneFunction = fn(&mut Registers, &SpreadMask, &Operands);
 
 /// An instruction of threaded code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ThreadedInstr {
-    /// None: it is no arithmetic.
-    function: Option<LaneFunction>,
+    /// Does nothing if it is no arithmetic.
+    function: LaneFunction,
     operands: Operands,
     guard: Option<Guard>,
-    /// Whether it counts as an instruction of the program.
+    /// Arithmetic without guards from here on, in instructions; 0 if this one has a guard, or is no arithmetic.
+    unguarded: u16,
+    /// How many of these count as instructions of the program.
+    counted: u16,
+    is_arithmetic: bool,
+    /// Whether this one counts.
     counts: bool,
 }
 
 impl ThreadedInstr {
-    fn new(instr: &Instr, function: Option<LaneFunction>) -> Self {
+    /// The instruction in front of others.
+    fn new(instr: &Instr, function: Option<LaneFunction>, next: Option<&Self>) -> Self {
         let operands = match &instr.op {
             Op::Alu(alu) => operands(alu),
             _ => Operands::default(),
         };
-        Self { function, operands, guard: instr.guard, counts: instr.class.is_some() }
+        let counts = instr.class.is_some();
+        let (mut unguarded, mut counted) = (0, 0);
+        if function.is_some() && instr.guard.is_none() {
+            let fits = |next: &&Self| next.unguarded < u16::MAX;
+            (unguarded, counted) =
+                next.filter(fits).map_or((0, 0), |next| (next.unguarded, next.counted));
+            unguarded += 1;
+            counted += u16::from(counts);
+        }
+        Self {
+            function: function.unwrap_or(|_, _, _| {}),
+            operands,
+            guard: instr.guard,
+            unguarded,
+            counted,
+            is_arithmetic: function.is_some(),
+            counts,
+        }
+    }
+
+    /// Whether a run of arithmetic begins here.
+    #[inline(always)]
+    pub fn is_arithmetic(&self) -> bool {
+        self.is_arithmetic
     }
 }
 
@@ -104,7 +139,7 @@ macro_rules! slow {
 }
 
 #[inline(always)]
-fn write_r(registers: &mut Registers, active: ActiveLanes, d: Reg32, all: &[u32; 32]) {
+fn write_r(registers: &mut Registers, active: &SpreadMask, d: Reg32, all: &[u32; 32]) {
     let dst = registers.r_mut(d);
     if active.mask == u32::MAX {
         *dst = *all;
@@ -116,7 +151,7 @@ fn write_r(registers: &mut Registers, active: ActiveLanes, d: Reg32, all: &[u32;
 }
 
 #[inline(always)]
-fn write_q(registers: &mut Registers, active: ActiveLanes, d: Reg64, all: &[u64; 32]) {
+fn write_q(registers: &mut Registers, active: &SpreadMask, d: Reg64, all: &[u64; 32]) {
     let dst = registers.q_mut(d);
     if active.mask == u32::MAX {
         *dst = *all;
@@ -157,53 +192,47 @@ macro_rules! fetch {
     };
 }
 
-/// The mask of a whole warp, spread.
-static WHOLE_WARP: LaneArray<u32> = LaneArray([u32::MAX; 32]);
-
-macro_rules! run_with {
-    ($code:ident, $start:ident, $registers:ident, $mask:ident) => {{
-        let mut unguarded = 0;
-        let mut ran = ArithmeticRun { next: $start, ..ArithmeticRun::default() };
-        let (all, mut some);
-        let spread_mask = if $mask == u32::MAX {
-            &WHOLE_WARP
-        } else {
-            all = spread($mask);
-            &all
-        };
-        for instr in &$code[$start..] {
-            let Some(function) = instr.function else { break };
-            ran.next += 1;
-            let counted = u64::from(instr.counts);
-            match instr.guard {
-                None => {
-                    unguarded += counted;
-                    function(
-                        $registers,
-                        ActiveLanes { mask: $mask, spread: spread_mask },
-                        &instr.operands,
-                    );
-                }
-                Some(guard) => {
-                    let p = $registers.p(guard.predicate);
-                    let active = $mask & if guard.negated { !p } else { p };
-                    ran.instructions += counted;
-                    ran.lane_instructions += counted * u64::from(active.count_ones());
-                    if active != 0 {
-                        some = spread(active);
-                        function(
-                            $registers,
-                            ActiveLanes { mask: active, spread: &some },
-                            &instr.operands,
-                        );
-                    }
-                }
+/// Runs instructions from `start` on up to the first that is no arithmetic, or the end. The mask has lanes.
+#[inline(always)]
+pub(crate) fn run(
+    code: &[ThreadedInstr],
+    start: usize,
+    registers: &mut Registers,
+    active: &SpreadMask,
+    set_mask: fn(&mut SpreadMask, u32),
+) -> ArithmeticRun {
+    let mut unguarded = 0;
+    let mut ran = ArithmeticRun { next: start, ..ArithmeticRun::default() };
+    while let Some(instr) = code.get(ran.next) {
+        if instr.unguarded != 0 {
+            let rest = &code[ran.next..];
+            // Where only a part of the code is given, the run is cut short.
+            let (run, counted) = match rest.get(..instr.unguarded.into()) {
+                Some(run) => (run, instr.counted),
+                None => (&rest[..1], instr.counts.into()),
+            };
+            for instr in run {
+                (instr.function)(registers, active, &instr.operands);
             }
+            unguarded += u64::from(counted);
+            ran.next += run.len();
+            continue;
         }
-        ran.instructions += unguarded;
-        ran.lane_instructions += unguarded * u64::from($mask.count_ones());
-        ran
-    }};
+        let Some(guard) = instr.guard.filter(|_| instr.is_arithmetic) else { break };
+        ran.next += 1;
+        let p = registers.p(guard.predicate);
+        let mask = active.mask & if guard.negated { !p } else { p };
+        if mask != 0 {
+            let mut some = SpreadMask::NONE;
+            set_mask(&mut some, mask);
+            ran.lane_instructions += u64::from(instr.counts) * u64::from(some.count);
+            (instr.function)(registers, &some, &instr.operands);
+        }
+        ran.instructions += u64::from(instr.counts);
+    }
+    ran.instructions += unguarded;
+    ran.lane_instructions += unguarded * u64::from(active.count);
+    ran
 }
 
 /// The arithmetic of one instruction set, in a module of its own.
@@ -213,8 +242,8 @@ macro_rules! define_set {
     })*) => {
         pub(crate) mod $set {
             use super::{
-                ActiveLanes, ArithmeticRun, BIT, LaneFunction, Operands, ThreadedInstr, WHOLE_WARP, carry_q, carry_r, predicate_logic,
-                spread, write_q, write_r,
+                BIT, LaneFunction, Operands, SpreadMask, ThreadedInstr, carry_q, carry_r, predicate_logic, spread, write_q,
+                write_r,
             };
             use crate::isa::ir::{Alu, Instr, Op, alu};
             use crate::isa::names::{Pred, Reg32, Reg64};
@@ -230,23 +259,24 @@ macro_rules! define_set {
             use crate::machine::simd::sets::with_features;
 
             with_features!{ $features
-                /// Runs instructions from `start` on up to the first that is no arithmetic, or the end. The mask has lanes.
-                pub(crate) fn run(code: &[ThreadedInstr], start: usize, registers: &mut Registers, mask: u32) -> ArithmeticRun {
-                    run_with!(code, start, registers, mask)
+                /// Makes `active` the lanes of a mask.
+                pub(crate) fn set_mask(active: &mut SpreadMask, mask: u32) {
+                    *active = SpreadMask { mask, count: mask.count_ones(), spread: spread(mask) };
                 }
             }
 
             with_features!{ $features
                 /// The threaded code of a program.
                 pub(crate) fn thread(code: &[Instr]) -> Vec<ThreadedInstr> {
-                    let mut threaded = Vec::with_capacity(code.len());
-                    for instr in code {
+                    let mut threaded: Vec<ThreadedInstr> = Vec::with_capacity(code.len());
+                    for instr in code.iter().rev() {
                         let function = match &instr.op {
                             Op::Alu(alu) => Some(function(alu)),
                             _ => None,
                         };
-                        threaded.push(ThreadedInstr::new(instr, function));
+                        threaded.push(ThreadedInstr::new(instr, function, threaded.last()));
                     }
+                    threaded.reverse();
                     threaded
                 }
             }
@@ -265,7 +295,7 @@ macro_rules! define_set {
             }
 
             with_features!{ $features
-                fn select_r(registers: &mut Registers, active: ActiveLanes, &[d, a, b, p, _]: &Operands) {
+                fn select_r(registers: &mut Registers, active: &SpreadMask, &[d, a, b, p, _]: &Operands) {
                     let (x, y, p) = (registers.r(Reg32(a)), registers.r(Reg32(b)), registers.p(Pred(p)));
                     let LaneArray(first) = spread(p);
                     let all = fast!(active, x, |lane| x[lane] & first[lane] | y[lane] & !first[lane]);
@@ -274,7 +304,7 @@ macro_rules! define_set {
             }
 
             with_features!{ $features
-                fn select_q(registers: &mut Registers, active: ActiveLanes, &[d, a, b, p, _]: &Operands) {
+                fn select_q(registers: &mut Registers, active: &SpreadMask, &[d, a, b, p, _]: &Operands) {
                     let (x, y, p) = (registers.q(Reg64(a)), registers.q(Reg64(b)), registers.p(Pred(p)));
                     let all = fast!(active, x, |lane| if p & BIT[lane] == 0 { y[lane] } else { x[lane] });
                     write_q(registers, active, Reg64(d), &all);
@@ -326,7 +356,7 @@ macro_rules! lane_function {
     ($set:ident $features:tt $method:ident $op:ident $dst:ident $speed:ident $path:path, [$($a:ident: $file:ident),*]
         [$($unused:tt),*] $registers:ident $active:ident $d:ident) => {{
         with_features!{ $features
-            fn run($registers: &mut Registers, $active: ActiveLanes, &[$d, $($a,)* $($unused),*]: &Operands) {
+            fn run($registers: &mut Registers, $active: &SpreadMask, &[$d, $($a,)* $($unused),*]: &Operands) {
                 $(fetch!($registers, $file, $a);)*
                 lane_loop!($set $dst $speed $registers, $active, $d, $path, $($a),*);
             }
@@ -370,7 +400,7 @@ macro_rules! carry {
     ($name:ident, $file:ident, $get:ident, $get_mut:ident, $width:ident) => {
         fn $name<const SUBTRACT: bool>(
             registers: &mut Registers,
-            active: ActiveLanes,
+            active: &SpreadMask,
             &[d, a, b, reads, writes]: &Operands,
         ) {
             let (a, b) = (*registers.$get($file(a)), *registers.$get($file(b)));

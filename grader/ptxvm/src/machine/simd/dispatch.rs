@@ -10,9 +10,8 @@ use std::sync::atomic::AtomicU32;
 use crate::isa::ir::Instr;
 use crate::isa::ops::product::AddProducts;
 use crate::lanes::LaneIndices;
-use crate::machine::registers::Registers;
 use crate::machine::simd::arith;
-use crate::machine::simd::arith::{ArithmeticRun, ThreadedInstr};
+use crate::machine::simd::arith::{SpreadMask, ThreadedInstr};
 use crate::machine::simd::lane_indices;
 use crate::machine::simd::products;
 use crate::machine::simd::shadow_words;
@@ -21,16 +20,14 @@ use crate::machine::simd::shadow_words::{ROW, ShadowWord, ShortAccessId};
 /// The functions that are compiled for each set, for one of the sets.
 #[derive(Debug)]
 pub(crate) struct Simd {
-    /// Runs arithmetic from an index on, with a mask of lanes.
-    pub run: fn(&[ThreadedInstr], usize, &mut Registers, u32) -> ArithmeticRun,
-    /// Makes the code that `run` takes.
+    pub set_mask: fn(&mut SpreadMask, u32),
+    /// Makes the code that [`arith::run`] takes.
     pub thread: fn(&[Instr]) -> Vec<ThreadedInstr>,
-    pub word_indices_64: fn(&[u64; 32], u64, u32, &mut LaneIndices) -> bool,
-    pub word_indices_32: fn(&[u32; 32], u32, u32, &mut LaneIndices) -> bool,
-    pub gather: fn(&[u32], &LaneIndices, &mut [u32; 32]) -> bool,
-    pub gather_global: fn(&[AtomicU32], &LaneIndices, &mut [u32; 32]) -> bool,
+    pub word_indices_64: fn(&[u64; 32], u64, &SpreadMask, &mut LaneIndices) -> bool,
+    pub word_indices_32: fn(&[u32; 32], u32, &SpreadMask, &mut LaneIndices) -> bool,
+    pub load: fn(&[u32], &LaneIndices, &SpreadMask, &mut [u32; 32]) -> bool,
+    pub load_global: fn(&[AtomicU32], &LaneIndices, &SpreadMask, &mut [u32; 32]) -> bool,
     pub representative_lanes: fn(&LaneIndices) -> u32,
-    pub blend: fn(&mut [u32; 32], &[u32; 32], u32),
     pub all_read: fn(&[ShadowWord], u32, u32) -> bool,
     pub note_reads: fn(&mut [ShadowWord; ROW], u32, ShortAccessId) -> bool,
     pub note_writes: fn(&mut [ShadowWord; ROW], u32, ShortAccessId) -> bool,
@@ -44,14 +41,13 @@ macro_rules! checked {
         // SAFETY of each: `best` alone gives out the set, and only where the processor has every feature that it is compiled
         // for.
         Simd {
-            run: |code, start, registers, mask| unsafe { arith::$set::run(code, start, registers, mask) },
+            set_mask: |active, mask| unsafe { arith::$set::set_mask(active, mask) },
             thread: |code| unsafe { arith::$set::thread(code) },
-            word_indices_64: |base, offset, mask, words| unsafe { lane_indices::$set::word_indices_64(base, offset, mask, words) },
-            word_indices_32: |base, offset, mask, words| unsafe { lane_indices::$set::word_indices_32(base, offset, mask, words) },
-            gather: |memory, words, values| unsafe { lane_indices::$set::gather(memory, words, values) },
-            gather_global: |memory, words, values| unsafe { lane_indices::$set::gather(memory, words, values) },
+            word_indices_64: |base, offset, active, words| unsafe { lane_indices::$set::word_indices_64(base, offset, active, words) },
+            word_indices_32: |base, offset, active, words| unsafe { lane_indices::$set::word_indices_32(base, offset, active, words) },
+            load: |memory, words, active, to| unsafe { lane_indices::$set::load(memory, words, active, to) },
+            load_global: |memory, words, active, to| unsafe { lane_indices::$set::load(memory, words, active, to) },
             representative_lanes: |words| unsafe { lane_indices::$set::representative_lanes(words) },
-            blend: |old, values, mask| unsafe { lane_indices::$set::blend(old, values, mask) },
             all_read: |entries, floor, since| unsafe { shadow_words::$set::all_read(entries, floor, since) },
             note_reads: |row, floor, access_id| unsafe { shadow_words::$set::note_reads(row, floor, access_id) },
             note_writes: |row, floor, access_id| unsafe { shadow_words::$set::note_writes(row, floor, access_id) },
@@ -61,14 +57,13 @@ macro_rules! checked {
 }
 
 static BASELINE: Simd = Simd {
-    run: arith::baseline::run,
+    set_mask: arith::baseline::set_mask,
     thread: arith::baseline::thread,
     word_indices_64: lane_indices::baseline::word_indices_64,
     word_indices_32: lane_indices::baseline::word_indices_32,
-    gather: lane_indices::baseline::gather,
-    gather_global: lane_indices::baseline::gather,
+    load: lane_indices::baseline::load,
+    load_global: lane_indices::baseline::load,
     representative_lanes: lane_indices::baseline::representative_lanes,
-    blend: lane_indices::baseline::blend,
     all_read: shadow_words::baseline::all_read,
     note_reads: shadow_words::baseline::note_reads,
     note_writes: shadow_words::baseline::note_writes,
@@ -114,6 +109,7 @@ mod tests {
     use crate::isa::names::{Pred, Reg32, Reg64};
     use crate::isa::opcodes::with_lane_operations;
     use crate::lanes::LaneArray;
+    use crate::machine::registers::Registers;
 
     macro_rules! one_operation {
         ($all:ident $next:ident $signature:ident $op:ident ($($file:ident)*)) => {
@@ -182,7 +178,9 @@ mod tests {
                 let before = registers(seed);
                 let mut results = sets().map(|set| {
                     let mut after = before.clone();
-                    (set.run)(&(set.thread)(&code), 0, &mut after, mask);
+                    let mut active = SpreadMask::NONE;
+                    (set.set_mask)(&mut active, mask);
+                    arith::run(&(set.thread)(&code), 0, &mut after, &active, set.set_mask);
                     (after.r, after.q, after.p)
                 });
                 let baseline = results.next().unwrap();
@@ -222,20 +220,22 @@ mod tests {
             let mut results = sets().map(|set| {
                 let (mut words, mut same, mut values) =
                     (LaneIndices::new(), LaneIndices::new(), [0; 32]);
-                let regular = (set.word_indices_32)(&base, 20, mask, &mut words);
+                let mut active = SpreadMask::NONE;
+                (set.set_mask)(&mut active, mask);
+                let regular = (set.word_indices_32)(&base, 20, &active, &mut words);
                 assert_eq!(
-                    (set.word_indices_64)(&wide, 0u64.wrapping_sub(FAR), mask, &mut same),
+                    (set.word_indices_64)(&wide, 0u64.wrapping_sub(FAR), &active, &mut same),
                     regular
                 );
-                assert_eq!(words.index, same.index);
-                let gathered = (set.gather)(&memory, &words, &mut values);
-                let mut others = values;
-                assert_eq!((set.gather_global)(&shared, &words, &mut others), gathered);
+                assert_eq!((words.index, words.halves), (same.index, same.halves));
+                let gathered = (set.load)(&memory, &words, &active, &mut values);
+                let mut others = [0; 32];
+                assert_eq!((set.load_global)(&shared, &words, &active, &mut others), gathered);
                 assert_eq!(others, values);
                 (
                     regular,
                     words.index,
-                    words.span(),
+                    (words.span(), words.halves),
                     (set.representative_lanes)(&words),
                     gathered,
                     values,
@@ -246,7 +246,8 @@ mod tests {
             let (regular, index, .., gathered, values) = baseline;
             let inside = (0..32).all(|lane| index.0[lane] < 100);
             assert_eq!(gathered, inside);
-            assert!(!gathered || values == index.0);
+            let loaded = (0..32).map(|lane| if mask >> lane & 1 == 1 { index.0[lane] } else { 0 });
+            assert!(!gathered || loaded.eq(values));
             let aligned = (0..32).all(|lane| mask >> lane & 1 == 0 || pattern(lane) % 4 == 0);
             assert_eq!(regular, aligned);
         }
@@ -255,7 +256,7 @@ mod tests {
     #[test]
     fn two_of_many_lanes_that_read_one_word_are_told() {
         let index = LaneArray(std::array::from_fn(|lane| lane as u32 / 16));
-        let words = LaneIndices { index, first: 0, reach: 1 };
+        let words = LaneIndices { index, ..LaneIndices::new() };
         for set in sets() {
             assert_eq!((set.representative_lanes)(&words), 0b11 << 16 | 0b11);
         }

@@ -1,5 +1,6 @@
 //! The shadow words of shared memory, and what is done to many of them at once.
 
+use crate::lanes::HALF;
 use crate::machine::simd::sets::for_each_set;
 
 /// Bits of a [`ShortAccessId`]: an epoch and a lane.
@@ -72,6 +73,43 @@ impl ShadowWord {
         self.is_unwritten(floor) & (first.min(second) > since)
     }
 
+    /// Notes that several lanes read the word, the first two of which are enough. False, and nothing done, if anybody has accessed it
+    /// after epoch `floor`.
+    #[inline(always)]
+    pub fn note_readers(&mut self, floor: u32, ShortAccessId(first): ShortAccessId) -> bool {
+        let [reader, other] = Self::READERS;
+        let latest = self.get(reader).epoch().max(self.get(other).epoch());
+        let is_first = self.is_unwritten(floor) && latest <= floor;
+        if is_first {
+            let readers = [first, first + 1].map(ShortAccessId);
+            *self = Self::new(self.get(Self::WRITER), readers);
+        }
+        is_first
+    }
+
+    /// Notes that a lane reads the word. False, and nothing done, if others than lanes of the same epoch have accessed it after epoch
+    /// `floor`, unless nobody wrote it and two threads have read it after epoch `since`.
+    #[inline(always)]
+    pub fn note_reader(&mut self, floor: u32, since: u32, access_id: ShortAccessId) -> bool {
+        if !self.is_unwritten(floor) {
+            return false;
+        }
+        let [first, second] = Self::READERS;
+        let (reader, other) = (self.get(first), self.get(second));
+        if reader.epoch() <= floor {
+            self.set(first, access_id);
+            return true;
+        }
+        if other.epoch() > floor {
+            return reader.epoch().min(other.epoch()) > since;
+        }
+        let is_own = reader.epoch() == access_id.epoch();
+        if is_own && reader != access_id {
+            self.set(second, access_id);
+        }
+        is_own
+    }
+
     /// Whether nobody has written after epoch `floor`.
     #[inline(always)]
     fn is_unwritten(self, floor: u32) -> bool {
@@ -79,8 +117,8 @@ impl ShadowWord {
     }
 }
 
-/// Words of a row, which as many consecutive lanes access.
-pub(crate) const ROW: usize = 16;
+/// Words of a row, which half a warp accesses.
+pub(crate) const ROW: usize = HALF;
 
 /// Sets an accessor of each word to consecutive lanes, the first of which is given.
 #[inline(always)]

@@ -15,6 +15,7 @@ use self::simt_stack::{StackEntry, WarpStatus};
 use self::spin_detector::SpinDetector;
 use self::subwarp::Subwarp;
 use crate::machine::registers::Registers;
+use crate::machine::simd::arith::SpreadMask;
 use crate::memory::local::Local;
 
 /// A warp: 32 threads in lockstep.
@@ -27,6 +28,8 @@ pub(crate) struct Warp {
     pub current: StackEntry,
     /// The entries that wait, the next to run last.
     pub stack: Vec<StackEntry>,
+    /// The lanes of the instruction that was executed last: most often those of the next one, too.
+    pub active: SpreadMask,
     /// The subwarps that do not run; `current` and `stack` belong to the running one.
     pub others: Vec<Subwarp>,
     /// The running subwarp has waited in vain at the next instruction, and executes it without the missing lanes.

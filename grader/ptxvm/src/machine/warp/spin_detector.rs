@@ -82,6 +82,15 @@ impl PolledValue {
     }
 }
 
+/// Whether an access has read the same values again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Repeated {
+    No,
+    Yes,
+    /// After the lanes have read a clock.
+    AfterClock,
+}
+
 /// One probe: a saved state of the running lanes, to which they may return.
 #[derive(Clone, Debug)]
 pub(crate) struct SpinProbe {
@@ -100,10 +109,8 @@ pub(crate) struct SpinProbe {
     pub polled: HashMap<Pc, Vec<PolledValue>>,
     /// One of them has read another value than before.
     pub news: bool,
-    /// One of them has read the same values again.
-    pub again: bool,
-    /// One of them has read the same values again after a clock was read.
-    pub again_after_clock: bool,
+    /// Whether one of them has read the same values again.
+    pub repeated: Repeated,
     /// The lanes have read a clock.
     pub clock: bool,
     pub lost: bool,
@@ -224,8 +231,7 @@ impl SpinProbe {
             end: executed + PROBE_LENGTH,
             polled: HashMap::new(),
             news: false,
-            again: false,
-            again_after_clock: false,
+            repeated: Repeated::No,
             clock: false,
             lost: false,
         }
@@ -233,7 +239,7 @@ impl SpinProbe {
 
     /// Whether the lanes have polled something again, and all that they polled was as before.
     pub(super) fn reads_nothing_new(&self) -> bool {
-        self.again && !self.news && !self.lost
+        self.repeated != Repeated::No && !self.news && !self.lost
     }
 
     /// Whether the lanes have returned to the saved state, memory aside.

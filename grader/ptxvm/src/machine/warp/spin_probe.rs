@@ -2,7 +2,7 @@
 
 use super::Warp;
 use super::spin_detector::{
-    Byte, FIRST_PROBE, SHORT_INTERVAL, SpinProbe, SpinVerdict, UNCHANGED_LIMIT,
+    Byte, FIRST_PROBE, Repeated, SHORT_INTERVAL, SpinProbe, SpinVerdict, UNCHANGED_LIMIT,
 };
 
 impl Warp {
@@ -47,7 +47,7 @@ impl Warp {
                 probe.polled.into_values().flatten().collect(),
             );
         }
-        if probe.again_after_clock && probe.reads_nothing_new() {
+        if probe.repeated == Repeated::AfterClock && probe.reads_nothing_new() {
             let ran = probe.ran_at_all;
             let polled: Vec<_> = probe.polled.into_values().flatten().collect();
             self.spin.remember(&polled);

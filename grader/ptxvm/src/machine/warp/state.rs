@@ -5,6 +5,7 @@ use super::simt_stack::{StackEntry, WarpStatus};
 use crate::isa::ir::Op;
 use crate::isa::names::{NO_PC, Pc};
 use crate::machine::registers::Registers;
+use crate::machine::simd::arith::SpreadMask;
 use crate::machine::warp::call_stack::CallStack;
 use crate::machine::warp::spin_detector::SpinDetector;
 use crate::memory::local::Local;
@@ -18,6 +19,7 @@ impl Warp {
             calls: CallStack::default(),
             current: StackEntry { pc: 0, join: NO_PC, mask: 0 },
             stack: Vec::new(),
+            active: SpreadMask::NONE,
             others: Vec::new(),
             alone: false,
             guests: 0,

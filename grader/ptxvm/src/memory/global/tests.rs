@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::*;
-use crate::lanes::{LaneArray, LaneIndices};
+use crate::lanes::{LaneArray, LaneIndices, Pattern};
 
 #[test]
 fn an_index_wrong_by_any_32_bit_amount_tells_its_buffer() {
@@ -35,6 +35,27 @@ fn a_buffer_is_whole_once_all_of_it_is_written() {
 }
 
 #[test]
+fn rows_are_stored_where_all_words_exist() {
+    let mut memory = Memory::default();
+    let id = memory.alloc(Init::Undefined { len: 70 }, Access::ReadWrite);
+    let read_only = memory.alloc(Init::Bytes(vec![0; 70]), Access::ReadOnly);
+    let (buffer, _) = memory.slot(memory.address(id)).unwrap();
+    let values: [u32; 16] = std::array::from_fn(|word| word as u32);
+    assert!(buffer.set_row(4, &values));
+    assert!(!buffer.set_row(8, &values), "the last word is not whole");
+    assert!(!buffer.set_row(2, &values));
+    let (other, _) = memory.slot(memory.address(read_only)).unwrap();
+    assert!(!other.set_row(0, &values));
+    let row = |first: u32| {
+        let index = LaneArray(std::array::from_fn(|lane| first + lane as u32 % 16));
+        LaneIndices { index, halves: [Pattern::Row; 2], ..LaneIndices::new() }
+    };
+    let words = buffer.written(&row(1), 1).expect("written words");
+    assert!(words[1..17].iter().map(|word| word.load(Relaxed)).eq(values));
+    assert!(buffer.written(&row(0), 1).is_none());
+}
+
+#[test]
 fn bounds_alignment_and_definition() {
     let mut memory = Memory::default();
     let id = memory.alloc(Init::Undefined { len: 10 }, Access::ReadWrite);
@@ -46,7 +67,8 @@ fn bounds_alignment_and_definition() {
     assert!(buffer.set_word(4, 0x0403_0201));
     buffer.put(9, 1, 0xEE);
     let load = |index: u32| {
-        let words = LaneIndices { index: LaneArray([index; 32]), first: index, reach: 0 };
+        let halves = [Pattern::Same; 2];
+        let words = LaneIndices { index: LaneArray([index; 32]), halves, ..LaneIndices::new() };
         buffer.written(&words, 1)?.get(index as usize).map(|word| word.load(Relaxed))
     };
     assert_eq!(load(1), Some(0x0403_0201));

@@ -486,8 +486,11 @@ impl GlobalRaces {
         if unordered(readers) || unordered(others) {
             return false;
         }
+        let stored = event.stored_word();
         self.held += page.values.set_row(row, unit, |at| {
-            event.stored_unit((begin + at) % 32, 0, unit).unwrap_or_else(|| {
+            let lane = (begin + at) % 32;
+            let value = stored.map(|values| values[lane]);
+            value.or_else(|| event.stored_unit(lane, 0, unit)).unwrap_or_else(|| {
                 let value = event.memory.value(id, (first + at as u64) * size, unit);
                 value.unwrap_or(0) as u32
             })

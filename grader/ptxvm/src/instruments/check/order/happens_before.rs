@@ -213,6 +213,12 @@ impl HappensBefore {
         self.lanes[warp % WARPS].as_deref()
     }
 
+    /// Whether no lane of a warp has released anything to another since they last converged.
+    #[inline(always)]
+    pub(crate) fn lanes_know_nothing(&self, warp: usize) -> bool {
+        self.own(warp) == WarpClock::default() && self.lane_clocks(warp).is_none()
+    }
+
     /// Prepares for a block, whose warps have these clocks.
     pub(crate) fn begin(&mut self, block: u32, warps: usize, clocks: &Clocks) {
         self.lanes = [const { None }; WARPS];

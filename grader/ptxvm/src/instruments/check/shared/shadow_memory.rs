@@ -16,6 +16,7 @@ use super::byte_cells::{
 use super::epochs::{Access, Epoch, EpochTable};
 use super::last_accesses::LastAccesses;
 use super::race_check::{CurrentAccess, Race};
+use crate::lanes::{LaneArray, Pattern, lanes};
 use crate::machine::simd::shadow_words::{ROW, ShadowWord, ShortAccessId};
 
 use crate::finding::AccessKind;
@@ -136,7 +137,13 @@ impl SharedMemoryShadow {
         let (floor, since) =
             (self.epochs.floors[current.warp()], self.epochs.since[current.warp()]);
         let Some(entry) = self.words.get_mut(word) else { return false };
-        if entry.is_split() || entry.get(ShadowWord::WRITER).epoch() > floor {
+        let writer = entry.get(ShadowWord::WRITER);
+        let is_strong =
+            |old: ShortAccessId| self.epochs.get(old).is_some_and(|old| old.epoch.strong);
+        let may_race = writer.epoch() > floor;
+        if entry.is_split()
+            || may_race && !(current.kind == AccessKind::Atomic && is_strong(writer))
+        {
             return false;
         }
         let [first, second] = ShadowWord::READERS;
@@ -154,7 +161,7 @@ impl SharedMemoryShadow {
         } else {
             // What an atomic does not race with, others may.
             let hides =
-                current.access.epoch.strong && self.epochs.has(entry.get(ShadowWord::WRITER));
+                current.access.epoch.strong && self.epochs.has(writer) && !is_strong(writer);
             if news != [false; 2] || hides {
                 return false;
             }
@@ -198,11 +205,68 @@ impl SharedMemoryShadow {
         if near.is_some_and(|near| (self.simd.all_read)(near, floor, since)) {
             return true;
         }
-        let is_read = |word| {
-            let entry: Option<&ShadowWord> = self.words.get(word);
-            entry.is_some_and(|entry| entry.is_read(floor, since))
+        let word = |word| self.is_read(word, Pattern::Same, floor, since);
+        let row = |first| self.is_read(first, Pattern::Row, floor, since);
+        reads.words.all_halves(reads.mask, word, row)
+    }
+
+    /// Whether reads of half a warp, from a word on, would change nothing. Nobody knows of irregular ones.
+    #[inline(always)]
+    fn is_read(&self, first: usize, pattern: Pattern, floor: u32, since: u32) -> bool {
+        match pattern {
+            Pattern::Same => self.words.get(first).is_some_and(|entry| entry.is_read(floor, since)),
+            Pattern::Row => {
+                let row = self.words.get(first..first + ROW);
+                row.is_some_and(|row| (self.simd.all_read)(row, floor, since))
+            }
+            Pattern::Irregular => false,
+        }
+    }
+
+    /// The fast path for words that half a warp reads, from the lane of the access id on, if no lane has released anything to another.
+    /// False, and nothing done, for any other reads.
+    #[inline(always)]
+    pub fn note_reads(
+        &mut self,
+        first: usize,
+        pattern: Pattern,
+        warp: usize,
+        access_id: ShortAccessId,
+    ) -> bool {
+        let (floor, since) = (self.epochs.floors[warp], self.epochs.since[warp]);
+        let is_noted = match pattern {
+            Pattern::Same => {
+                self.words.get_mut(first).is_some_and(|entry| entry.note_readers(floor, access_id))
+            }
+            Pattern::Row => {
+                let row = self.words.get_mut(first..).and_then(<[ShadowWord]>::first_chunk_mut);
+                row.is_some_and(|row| (self.simd.note_reads)(row, floor, access_id))
+            }
+            Pattern::Irregular => false,
         };
-        reads.words.all(reads.mask, is_read)
+        is_noted || self.is_read(first, pattern, floor, since)
+    }
+
+    /// Like [`Self::note_reads`], lane by lane, with the number of the epoch. Returns the lanes that are left.
+    #[inline(always)]
+    pub fn note_lanes(
+        &mut self,
+        index: &LaneArray<u32>,
+        mask: u32,
+        warp: usize,
+        number: u32,
+    ) -> u32 {
+        let (floor, since) = (self.epochs.floors[warp], self.epochs.since[warp]);
+        let mut left = mask;
+        for lane in lanes(mask) {
+            let access_id = ShortAccessId::new(number, lane);
+            let entry = self.words.get_mut(index.0[lane] as usize);
+            if !entry.is_some_and(|entry| entry.note_reader(floor, since, access_id)) {
+                break;
+            }
+            left &= left - 1;
+        }
+        left
     }
 
     /// Checks and records one lane's access, word by word, or byte by byte in split words. The first race, and its byte offset.
