@@ -161,7 +161,9 @@ fn diagnostic(message: &Message, main: &str, sources: &mut Sources<'_>) -> Diagn
 
     if title == "expected a \";\"" {
         // It is missed when the next line begins; the place to mend is the end of the line before.
-        if let Some(before) = end_of_line_before(text, &all, &span) {
+        if let Some(name) = nested_function(&all, &span) {
+            label = format!("the body of `{name}` begins here, inside of the function before it");
+        } else if let Some(before) = end_of_line_before(text, &all, &span) {
             marks.push(Mark { span: span.clone(), label: "detected here".into() });
             // What the next line says is not to blame.
             let number = text[..before.start].matches('\n').count() + 1;
@@ -169,7 +171,11 @@ fn diagnostic(message: &Message, main: &str, sources: &mut Sources<'_>) -> Diagn
             (span, label) = (before, "a semicolon is missing after this".into());
         }
     }
-    if message.number == Some(174)
+    if !label.is_empty() && nested_function(&all, &span).is_some() {
+        advice.push(
+            "a } is missing further up: every { of the function before must be closed".into(),
+        );
+    } else if message.number == Some(174)
         && let Some((brackets, last)) = comma_subscript(&all, &span)
     {
         label = format!("only the last of these indices, `{}`, is used", &text[last]);
@@ -192,6 +198,8 @@ fn diagnostic(message: &Message, main: &str, sources: &mut Sources<'_>) -> Diagn
         macro_with_semicolon(text, line).filter(|_| title.starts_with("expected"))
     {
         advice.push(format!("the #define of `{name}` ends with a semicolon, which is copied to here: remove it there"));
+    } else if loses_const(&title) {
+        advice.push("what the pointer leads to is const: declare it with `const`, too, as in `const float* p = ...`".into());
     } else if title == "expression must be a modifiable lvalue" {
         advice.push(explain_assignment(&all, &span));
     } else {
@@ -219,6 +227,24 @@ fn end_of_line_before(text: &str, all: &[Token<'_>], span: &Range<usize>) -> Opt
     let index = all.iter().position(|t| t.span.start == span.start)?;
     let before = all.get(index.checked_sub(1)?)?;
     text[before.span.end..span.start].contains('\n').then(|| before.span.clone())
+}
+
+/// The name of a function whose body begins at `span`: a type, the name, and parameters in brackets stand before it.
+fn nested_function<'t>(all: &[Token<'t>], span: &Range<usize>) -> Option<&'t str> {
+    let at = all.iter().position(|t| t.span.start == span.start)?;
+    let close = at.checked_sub(1).filter(|_| all[at].is("{"))?;
+    let open = (0..close).rev().find(|&i| all[i].is("(") && closing(all, i) == Some(close))?;
+    let [.., of, name] = &all[..open] else { return None };
+    let is_type = of.kind == Kind::Word && !of.is("else") && !of.is("return") || of.is("*");
+    (is_type && name.kind == Kind::Word).then_some(name.text)
+}
+
+/// Whether the two types of a message differ by `const` alone.
+fn loses_const(title: &str) -> bool {
+    let mut types = quoted(title);
+    let pair = types.next().zip(types.next());
+    title.starts_with("a value of type")
+        && pair.is_some_and(|(from, to)| from.strip_prefix("const ") == Some(to))
 }
 
 /// If `span` stands in brackets that hold a comma: `name[...]` as a whole, and its last index.

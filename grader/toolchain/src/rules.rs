@@ -156,7 +156,7 @@ const RULES: &[Rule] = &[
     ),
     rule(
         &["no instance of overloaded function"],
-        "no version of this function takes these types: convert the arguments, as in `(float) x`",
+        "no version of this function takes so many arguments of these types: compare their number, or convert them, as in `(float) x`",
     ),
     rule(
         &["expression must have a constant value"],
