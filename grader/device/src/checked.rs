@@ -131,6 +131,14 @@ impl<'a> Placed<'a> {
         self.addresses.iter().position(|&address| address == Some(start))
     }
 
+    /// The index of the tensor in which an address lies, and how many bytes behind its start.
+    pub fn containing(&self, address: u64) -> Option<(usize, u64)> {
+        let starts = self.addresses.iter().enumerate();
+        starts
+            .filter_map(|(i, start)| Some((i, address.checked_sub((*start)?)?)))
+            .find(|&(i, offset)| offset < self.tensors[i].tensor.bytes() as u64)
+    }
+
     /// The element at a byte counted from an address, if a tensor starts there.
     pub fn element(&self, start: u64, offset: i64) -> Option<Element> {
         let tensor = &self.tensors[self.index(start)?].tensor;

@@ -60,6 +60,7 @@ fn of_branches(wrong: &[Branch], correct: &[Branch]) -> Option<WrongBranch> {
     let named = |each: bool, which: &[usize]| WrongBranch {
         holds,
         each,
+        taken: wrong[0].other_read.clone(),
         comparisons: which.iter().map(|&i| comparisons[i].text.clone()).collect(),
         only_where: match which {
             [one] => side(wrong, correct, *one),
@@ -134,7 +135,7 @@ mod tests {
         };
         let comparisons: Vec<Compared> = orderings.iter().enumerate().map(compared).collect();
         let holds = comparisons.iter().all(|c| c.holds);
-        Branch { holds, other: 1.0, needs_all: true, comparisons }
+        Branch { holds, other: 1.0, other_read: None, needs_all: true, comparisons }
     }
 
     #[test]

@@ -7,8 +7,8 @@ use crate::subject::Subject;
 use crate::trials::Trials;
 use crate::verdict::TestVerdict;
 use crate::{
-    branch, choice, formula_variant, half_steps, inputs, intermediate, origins, places, sizes,
-    threads,
+    branch, choice, elsewhere, formula_variant, half_steps, inputs, intermediate, origins, places,
+    sizes, threads, writers,
 };
 use device::backend::Run;
 use device::vm::VmBackend;
@@ -47,7 +47,13 @@ pub fn diagnose(
             Err(_) => verdict,
         },
         // Each case takes long.
-        Machine::Host(_) => return origins::explain(case, verdict, at),
+        Machine::Host(host) => {
+            let verdict = writers::explain(host, (case, run), verdict, at);
+            let values = case.output(&name).map(|index| &run.tensors[index].values[..]);
+            let verdict =
+                elsewhere::explain(&trials, case, values.unwrap_or_default(), verdict, at);
+            return origins::explain(case, verdict, at);
+        }
     };
     let verdict = places::explain(&trials, case, verdict, at);
     let verdict = sizes::explain(machine.backend(), others, case, verdict, at);

@@ -165,7 +165,10 @@ fn confirmed(
 
 /// The part without axes that several variants all change, in ways of their own.
 fn number_changed_by<'v>(variants: &[&'v str], case: &Case) -> Option<&'v str> {
-    let part = |says: &'v str| says.rsplit_once(" in `")?.1.strip_suffix('`');
+    let part = |says: &'v str| {
+        let says = says.split_once(", in the term ").map_or(says, |(says, _)| says);
+        says.rsplit_once(" in `")?.1.strip_suffix('`')
+    };
     let (first, others) = variants.split_first()?;
     let number = part(first).filter(|part| case.formula.shape(part) == Some(&[]))?;
     let all_there = others.iter().all(|other| part(other) == Some(number));

@@ -132,6 +132,10 @@ pub struct TensorDiff {
     pub origins: Vec<Origin>,
     /// Which threads store the wrong elements, where nothing else explains them.
     pub threads: Option<WrongThreads>,
+    /// The number that all elements are, here and elsewhere, where nothing explains it.
+    pub always: Option<AlwaysSame>,
+    /// The calls of host code that change the output, where no formula explains it.
+    pub calls: Option<StoringCalls>,
     /// Of the first output that is wrong: the outputs that the formula computes it from, if all of them are correct.
     pub correct_sources: Vec<String>,
 }
@@ -164,6 +168,51 @@ pub struct Origin {
     pub text: String,
     /// What it is, or should be.
     pub value: f64,
+}
+
+/// A number that comes out always, though others are expected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AlwaysSame {
+    /// The number.
+    pub value: f64,
+    /// In how many further cases it is all that comes out.
+    pub cases: usize,
+}
+
+/// The calls of host code that change an output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoringCalls {
+    /// In their order; at least one.
+    pub calls: Vec<StoringCall>,
+    /// Outputs that the last one is given, and outputs that the formula computes from and that it is not given.
+    pub instead: Option<(Vec<String>, Vec<String>)>,
+}
+
+/// A call of host code that changes an output.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StoringCall {
+    /// A launch of a kernel with arguments.
+    Kernel(String, Vec<CallArg>),
+    /// A copy, such as `cudaMemcpy`.
+    Copy,
+    /// A fill, such as `cudaMemset`.
+    Fill,
+}
+
+/// An argument of a launch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CallArg {
+    /// A tensor, from this element on if that is not its first.
+    Tensor {
+        /// The tensor.
+        name: String,
+        /// The element, with the tensor's name.
+        element: Option<String>,
+    },
+    /// A number.
+    Number(f64),
+    /// Memory that is no tensor of the test.
+    Other,
 }
 
 /// How the positions of a search (`argmax`) are wrong, in all wrong elements.
@@ -340,6 +389,8 @@ pub struct WrongBranch {
     pub each: bool,
     /// The comparisons of the condition that decide there, in backticks, without those that the kernel is seen to ask.
     pub comparisons: Vec<String>,
+    /// What the wrong elements hold, in backticks, if that is an element of a tensor.
+    pub taken: Option<String>,
     /// How the left side of the one comparison lies to the right one in all wrong elements, and in no correct one where it is the same.
     pub only_where: Option<Ordering>,
 }

@@ -167,7 +167,8 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
             tensor.element_name(*flat)
         ),
         Cause::FactorWhereWrong { factor } => {
-            format!("every wrong element is {} times the expected value.", number(*factor))
+            let times = number(*factor) + &part(*factor);
+            format!("every wrong element is {times} times the expected value.")
         }
         Cause::MultipleOf { tensor: other, factor: 1.0 } => {
             format!("every wrong element is that of {other} at its place.")
@@ -292,7 +293,7 @@ fn step(operation: &str, [a, b]: [f64; 2]) -> String {
 
 /// Which condition of the formula the wrong elements contradict.
 pub(super) fn of_branch(branch: &WrongBranch) -> String {
-    let WrongBranch { holds, each, comparisons, only_where } = branch;
+    let WrongBranch { holds, each, comparisons, taken, only_where } = branch;
     let many = comparisons.len() > 1;
     let list = all(comparisons);
     let (found, wanted) = match (holds, each, many) {
@@ -315,7 +316,8 @@ pub(super) fn of_branch(branch: &WrongBranch) -> String {
             ", and its left side is larger than the right one there and nowhere else"
         }
     };
-    format!("{found}{side}; each has the value for when {wanted}.")
+    let taken = taken.as_ref().map(|taken| format!(": {taken}")).unwrap_or_default();
+    format!("{found}{side}; each has the value for when {wanted}{taken}.")
 }
 
 /// Comparisons of a condition that are shown.
@@ -406,8 +408,19 @@ fn fractions(tensor: &Tensor, of: &[(usize, i64, i64)]) -> String {
     }
 }
 
+/// A factor that is a part of 1, such as a ninth, in brackets.
+fn part(factor: f64) -> String {
+    let whole = factor.recip().round();
+    let is_part = whole.abs() > 2.0 && whole.abs() < 1e5 && (factor * whole - 1.0).abs() < 1e-6;
+    // Of 0.1 and 0.01 everybody sees it.
+    let is_plain = number(factor).len() <= 5;
+    let sign = if whole < 0.0 { "-" } else { "" };
+    if is_part && !is_plain { format!(" ({sign}1/{})", whole.abs()) } else { String::new() }
+}
+
 fn factor_words(factor: f64, size: Option<&str>) -> String {
-    let times = format!("every element is {} times the expected value", number(factor));
+    let times =
+        format!("every element is {}{} times the expected value", number(factor), part(factor));
     match size {
         Some(size) if factor > 1.0 => format!("{times}, and {size} is {}.", number(factor)),
         Some(size) => format!("{times}, and {size} is {}.", number(factor.recip().round())),
@@ -501,7 +514,7 @@ mod tests {
     fn a_condition_is_said_to_hold_or_not() {
         let branch = |holds, each, n: usize, only_where| {
             let comparisons = (0..n).map(|i| format!("`c{i}`")).collect();
-            of_branch(&WrongBranch { holds, each, comparisons, only_where })
+            of_branch(&WrongBranch { holds, each, comparisons, taken: None, only_where })
         };
         let texts = [
             branch(true, true, 1, None),
@@ -517,6 +530,31 @@ mod tests {
         in each wrong element one of `c0`, `c1`, `c2` and 2 more does not hold; each has the value for when all do.
         in each wrong element one of `c0` and `c1` holds; each has the value for when none does.
         ");
+    }
+
+    #[test]
+    fn what_stands_in_place_of_a_branch_is_named() {
+        let branch = WrongBranch {
+            holds: true,
+            each: true,
+            comparisons: vec!["`ok[k] == 1`".into()],
+            taken: Some("`before[k,i]`".into()),
+            only_where: None,
+        };
+        assert_eq!(
+            of_branch(&branch),
+            "`ok[k] == 1` holds in every wrong element; each has the value for when it does not: `before[k,i]`."
+        );
+    }
+
+    #[test]
+    fn a_part_of_one_is_shown_as_a_fraction() {
+        let said = factor_words(1.0 / 28.0, None);
+        assert_eq!(said, "every element is 0.0357143 (1/28) times the expected value.");
+        assert_eq!(part(-1.0 / 9.0), " (-1/9)");
+        for plain in [0.25, 0.01, 3.0, 0.357_143] {
+            assert_eq!(part(plain), "");
+        }
     }
 
     #[test]

@@ -3,8 +3,8 @@
 
 use super::number::{count, number};
 use judge::verdict::{
-    CorrectSizes, LeastSizes, Origin, PlaceKind, SizeLimit, ThreadGroup, WrongChoice, WrongPlaces,
-    WrongThreads,
+    AlwaysSame, CorrectSizes, LeastSizes, Origin, PlaceKind, SizeLimit, ThreadGroup, WrongChoice,
+    WrongPlaces, WrongThreads,
 };
 use puzzle::tensor::Tensor;
 use std::cmp::Ordering;
@@ -61,6 +61,16 @@ pub(super) fn of_origins(origins: &[Origin], tensor: &Tensor, flat: usize) -> St
         .map(|Origin { text, value }| format!("{text} is {}", number(*value)))
         .collect();
     format!("in {}, {}.", tensor.element_name(flat), listed.join(", "))
+}
+
+/// A number that comes out always.
+pub(super) fn of_always(always: &AlwaysSame, tensor: &Tensor) -> String {
+    format!(
+        "{} is {} here and in {}, whatever is expected.",
+        tensor.name.trim_end_matches('\''),
+        number(always.value),
+        count(always.cases, "further case")
+    )
 }
 
 /// Where the wrong elements lie, in other cases too.
@@ -151,5 +161,12 @@ mod tests {
         each wrong position is that of an element as large as the right one: of equal elements the first in row-major order counts.
         each wrong position is that of the right element in its slice of x over the last two axes, and should be that among the elements of the search.
         ");
+    }
+
+    #[test]
+    fn a_flag_that_never_changes_is_told_with_its_cases() {
+        let tensor = Tensor { name: "ok".into(), dtype: DType::I32, shape: vec![3] };
+        let said = of_always(&AlwaysSame { value: 0.0, cases: 7 }, &tensor);
+        assert_eq!(said, "ok is 0 here and in 7 further cases, whatever is expected.");
     }
 }

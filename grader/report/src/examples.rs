@@ -240,6 +240,8 @@ pub(super) fn diff(shape: &[usize], errors: &[Deviation]) -> TensorDiff {
         size_limit: None,
         origins: Vec::new(),
         threads: None,
+        always: None,
+        calls: None,
         correct_sources: Vec::new(),
         tensor,
         wrong,

@@ -181,6 +181,9 @@ fn cut(line: &str) -> String {
     }
 }
 
+/// A statement stands behind its title where both take so many characters, as many as a usual terminal shows.
+const ONE_LINE: usize = 80;
+
 /// The statement itself, as it stands in the file that was compiled.
 pub(super) fn quote(what: &str, line: &SourceLoc, source: &str, style: Style) -> Vec<String> {
     let range = statement(source, line.line);
@@ -191,16 +194,19 @@ pub(super) fn quote(what: &str, line: &SourceLoc, source: &str, style: Style) ->
     }
     let indent = |text: &str| text.len() - text.trim_start().len();
     let margin = texts.iter().map(|text| indent(text)).min().unwrap_or(0);
-    let title = match (range.start(), range.end()) {
+    let plain = match (range.start(), range.end()) {
         (first, last) if first == last => format!("{what} line {first}:"),
         (first, last) => format!("{what} lines {first} to {last}:"),
     };
-    let title = format!("    {}", style.paint(Tone::Strong, &title));
+    let title = format!("    {}", style.paint(Tone::Strong, &plain));
     // The margin of one line may end within a wide space of another, in a comment.
     let inner = |text: &&str| text.get(margin..).unwrap_or(text.trim_start()).trim_end().to_owned();
     let code = texts.iter().map(|text| format!("      {}", cut(&inner(text))));
     if let [text] = texts[..] {
-        return vec![format!("{title} {}", cut(text.trim()))];
+        let whole = format!("    {plain} {}", text.trim());
+        if whole.chars().count() <= ONE_LINE {
+            return vec![format!("{title} {}", text.trim())];
+        }
     }
     std::iter::once(title).chain(code).collect()
 }
@@ -218,6 +224,6 @@ mod tests {
         let wide = quoted(" y[i] = /*\n\u{3000}*/ 1;\n");
         assert_eq!(wide, ["    y is stored at lines 1 to 2:", "      y[i] = /*", "      */ 1;"]);
         let long = quoted(&format!("y[i] = {}1;\n", "é + ".repeat(1000)));
-        assert!(long.len() == 1 && long[0].ends_with("...") && long[0].chars().count() < 450);
+        assert!(long.len() == 2 && long[1].ends_with("...") && long[1].chars().count() < 450);
     }
 }

@@ -21,8 +21,8 @@ pub struct Format {
     pub help: &'static str,
     /// True if its output is one document, which must also hold the failure of a run.
     pub is_document: bool,
-    /// Creates a reporter that writes this format.
-    pub reporter: fn(Box<dyn Write>, Style) -> Box<dyn Reporter>,
+    /// Creates a reporter that writes this format, for a terminal of so many columns if it is one.
+    pub reporter: fn(Box<dyn Write>, Style, Option<usize>) -> Box<dyn Reporter>,
 }
 
 /// All output formats; the first one is the default.
@@ -31,18 +31,18 @@ pub static FORMATS: &[Format] = &[
         name: "text",
         help: "Text for people",
         is_document: false,
-        reporter: |to, style| Box::new(TextReporter::new(to, style)),
+        reporter: |to, style, columns| Box::new(TextReporter::new(to, style).within(columns)),
     },
     Format {
         name: "json",
         help: "One JSON document",
         is_document: true,
-        reporter: |to, _| Box::new(JsonReporter::new(to)),
+        reporter: |to, _, _| Box::new(JsonReporter::new(to)),
     },
     Format {
         name: "junit",
         help: "JUnit XML, for CI systems",
         is_document: true,
-        reporter: |to, _| Box::new(JunitReporter::new(to)),
+        reporter: |to, _, _| Box::new(JunitReporter::new(to)),
     },
 ];

@@ -5,6 +5,7 @@
 //!
 //! This crate decides nothing: it is given verdicts, findings and counts.
 
+mod calls;
 mod cause;
 mod circumstances;
 mod diff;

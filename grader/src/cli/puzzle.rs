@@ -6,6 +6,7 @@ use super::grading::{self, Job};
 use super::next;
 use crate::contents;
 use crate::student_progress::StudentProgress;
+use crate::terminal;
 use diagnostic::{Failure, FailureKind};
 use puzzle::draw;
 use puzzle::oracle;
@@ -21,7 +22,8 @@ use toolchain::env::Env;
 pub(super) fn run(args: &PuzzleArgs, workbook: Option<&Path>, nvcc: Option<&Path>) -> u8 {
     let stdout = io::stdout();
     let style = Style::detect(&stdout);
-    let mut reporter = (args.format.reporter)(Box::new(console::stdout()), style);
+    let columns = terminal::size().map(|size| size.columns);
+    let mut reporter = (args.format.reporter)(Box::new(console::stdout()), style, columns);
     // A closed pipe (`grader puzzle 10 | head`) does not change the verdict: the exit code reports it.
     match grade(args, workbook, nvcc, reporter.as_mut()) {
         Ok((summary, after)) => {

@@ -18,6 +18,7 @@ mod run;
 mod test_device;
 mod usage;
 mod watch;
+mod writers;
 
 pub(crate) use child::close_all_but;
 pub use child::{CHILD_COMMAND, main as child_main};
@@ -26,3 +27,4 @@ pub use library::{HostProgram, compile, compile_variants};
 pub use recording::{RecordedLaunch, RecordedParam, Recording};
 pub use run::{DISK, HostBackend};
 pub use usage::Usage;
+pub use writers::{LaunchArg, Writer};

@@ -8,6 +8,7 @@ use super::recording::{Recorder, Recording, SharedRecord};
 use super::test_device::TestDevice;
 use super::usage::Usage;
 use super::watch::Watch;
+use super::writers::Writer;
 use crate::backend::{Backend, Run, RunTensor};
 use crate::checked::Contents;
 use crate::finding::{Finding, HostFault, Problem};
@@ -213,6 +214,24 @@ impl HostBackend {
     /// # Errors
     /// As [`Backend::run`].
     pub fn run_within(&self, case: &Case, limit: Option<Usage>) -> Result<(Run, Usage), Failure> {
+        let Followed { run, usage, .. } = self.run_following(case, limit, None)?;
+        Ok((run, usage))
+    }
+
+    /// The calls that change a tensor of a case, in their order; none of one in the host's memory. It runs the case once more.
+    ///
+    /// # Errors
+    /// As [`Backend::run`].
+    pub fn writers(&self, case: &Case, tensor: usize) -> Result<Vec<Writer>, Failure> {
+        Ok(self.run_following(case, None, Some(tensor))?.writers)
+    }
+
+    fn run_following(
+        &self,
+        case: &Case,
+        limit: Option<Usage>,
+        followed: Option<usize>,
+    ) -> Result<Followed, Failure> {
         let room = |e: io::Error| no_room(&e);
         let folder = folder_of_run().map_err(room)?;
         let path = folder.path();
@@ -221,13 +240,17 @@ impl HostBackend {
             HostMemory::write(&path.join(MEMORY), &case.tensors, &on_host).map_err(room)?;
         let cancelled = Arc::default();
         let mut device = self.device(case, &on_host, &cancelled)?;
+        if let Some(tensor) = followed.filter(|&tensor| !on_host[tensor]) {
+            device.follow(tensor);
+        }
         let job = self.job((&case.tensors, &case.launches), &memory, &device)?;
         job.write(path).map_err(room)?;
 
         let spent = self.spent();
         let whole = |per_test: u64| Duration::from_secs(per_test * job.bounds.cpu_seconds) * TESTS;
         if spent.host >= whole(1) || spent.device >= whole(DEVICE) {
-            return Ok((Self::too_late(case, job.bounds.cpu_seconds), Usage::default()));
+            let run = Self::too_late(case, job.bounds.cpu_seconds);
+            return Ok(Followed { run, usage: Usage::default(), writers: Vec::new() });
         }
         let begin = Instant::now();
         let watch = || Watch::new(case, &memory.file, &memory.offsets);
@@ -248,6 +271,7 @@ impl HostBackend {
         }
         let time = begin.elapsed();
 
+        let writers = device.writers();
         let mut findings = self.findings(case, &end, &mut device);
         let memory_now = std::fs::read(&memory.file).unwrap_or_default();
         let mut tensors = Vec::new();
@@ -273,8 +297,16 @@ impl HostBackend {
         let holes = end.open.iter().map(|hole| format!("on this machine, host code can {hole}"));
         let notes = device.notes().into_iter().chain(holes).collect();
         let (threads, launched) = (device.threads(), device.launched().to_vec());
-        Ok((Run { tensors, findings, printed, notes, time, threads, launched }, usage))
+        let run = Run { tensors, findings, printed, notes, time, threads, launched };
+        Ok(Followed { run, usage, writers })
     }
+}
+
+/// A run, what it took, and the calls that changed the tensor that was followed.
+struct Followed {
+    run: Run,
+    usage: Usage,
+    writers: Vec<Writer>,
 }
 
 /// A folder for the child.

@@ -1,5 +1,6 @@
 //! The device of a case: it holds the tensors, and does what the child's CUDA calls ask for.
 
+use super::writers::{self, Followed, Writer};
 use crate::backend::LaunchShape;
 use crate::checked::{CheckedDevice, Contents, Placed, Step, without_kernel};
 use crate::finding::{Finding, HostFault, Problem};
@@ -98,6 +99,8 @@ pub struct TestDevice<'a> {
     threads: u64,
     /// The first different launches.
     launched: Vec<LaunchShape>,
+    /// The tensor of which the calls that change it are to be known.
+    followed: Option<Followed>,
     /// A launch of far too many threads: kernel and threads.
     flooded: Option<(String, u64)>,
     /// The connection ended in the middle of something.
@@ -130,6 +133,7 @@ impl<'a> TestDevice<'a> {
             modules: 0,
             threads: 0,
             launched: Vec::new(),
+            followed: None,
             flooded: None,
             broken: false,
         })
@@ -155,6 +159,31 @@ impl<'a> TestDevice<'a> {
         self.clock.start();
         let done = what(self.device.as_mut());
         self.clock.stop();
+        done
+    }
+
+    /// From now on the calls that change a tensor are noted.
+    pub fn follow(&mut self, tensor: usize) {
+        self.followed = Some(Followed::new(tensor));
+        self.look(None);
+    }
+
+    /// The calls that have changed the tensor that is followed, in their order.
+    pub fn writers(&mut self) -> Vec<Writer> {
+        self.followed.take().map(Followed::into_calls).unwrap_or_default()
+    }
+
+    /// Looks at the tensor that is followed after a call.
+    fn look(&mut self, call: Option<Writer>) {
+        let Some(mut followed) = self.followed.take() else { return };
+        followed.look(self.contents(followed.tensor).tensor, call);
+        self.followed = Some(followed);
+    }
+
+    /// Lets the device do something that may change the tensor that is followed.
+    fn change<T>(&mut self, call: Writer, what: impl FnOnce(&mut dyn Device) -> T) -> T {
+        let done = self.work(what);
+        self.look(Some(call));
         done
     }
 
@@ -270,7 +299,7 @@ impl Device for TestDevice<'_> {
     }
 
     fn write(&mut self, address: u64, bytes: Bytes<&[u8]>) -> Answer<()> {
-        self.work(|device| device.write(address, bytes))
+        self.change(Writer::Copy, |device| device.write(address, bytes))
     }
 
     fn read(&mut self, address: u64, bytes: u64) -> Answer<Bytes<Vec<u8>>> {
@@ -278,11 +307,11 @@ impl Device for TestDevice<'_> {
     }
 
     fn fill(&mut self, address: u64, bytes: u64, value: u8) -> Answer<()> {
-        self.work(|device| device.fill(address, bytes, value))
+        self.change(Writer::Fill, |device| device.fill(address, bytes, value))
     }
 
     fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Answer<()> {
-        self.work(|device| device.copy(to, from, bytes))
+        self.change(Writer::Copy, |device| device.copy(to, from, bytes))
     }
 
     fn symbol(&mut self, module: u64, name: &str) -> Answer<Symbol> {
@@ -329,7 +358,9 @@ impl Device for TestDevice<'_> {
                 self.launched.push(shape);
             }
         }
+        let call = self.followed.is_some().then(|| writers::of_launch(&launch, &self.placed));
         let launched = self.work(|device| device.launch(launch))?;
+        self.look(call);
         self.clock.lock().clock = launched.clock;
         Ok(launched)
     }
@@ -360,7 +391,7 @@ impl Device for TestDevice<'_> {
     }
 
     fn write_region(&mut self, to: Region, extent: [u64; 3], bytes: Bytes<&[u8]>) -> Answer<()> {
-        self.work(|device| device.write_region(to, extent, bytes))
+        self.change(Writer::Copy, |device| device.write_region(to, extent, bytes))
     }
 
     fn read_region(&mut self, from: Region, extent: [u64; 3]) -> Answer<Bytes<Vec<u8>>> {
@@ -368,7 +399,7 @@ impl Device for TestDevice<'_> {
     }
 
     fn copy_region(&mut self, to: Region, from: Region, extent: [u64; 3]) -> Answer<()> {
-        self.work(|device| device.copy_region(to, from, extent))
+        self.change(Writer::Copy, |device| device.copy_region(to, from, extent))
     }
 
     fn create_image_object(&mut self, object: ImageObjectDesc) -> Answer<u64> {

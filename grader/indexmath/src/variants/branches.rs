@@ -15,6 +15,8 @@ pub struct Branch {
     pub holds: bool,
     /// The element's value, had the other branch been taken.
     pub other: f64,
+    /// The other branch in backticks, if it is an element of a tensor.
+    pub other_read: Option<String>,
     /// Whether all comparisons must hold, and not any of them.
     pub needs_all: bool,
     /// The comparisons of the condition, left to right.
@@ -60,8 +62,8 @@ pub(crate) struct Selected<'m> {
     pub holds: bool,
     /// Both values of each comparison, left to right.
     pub compared: Vec<f64>,
-    /// The value of the branch that is not taken.
-    pub other: f64,
+    /// The branch that is not taken, and its value.
+    pub other: (&'m Tree, f64),
 }
 
 fn branch(model: &Model, select: &Selected<'_>) -> Option<Branch> {
@@ -76,7 +78,8 @@ fn branch(model: &Model, select: &Selected<'_>) -> Option<Branch> {
     let comparisons = found.iter().zip(select.compared.chunks(2)).map(compared);
     Some(Branch {
         holds: select.holds,
-        other: select.other,
+        other: select.other.1,
+        other_read: matches!(select.other.0, Tree::Read(_)).then(|| model.text(select.other.0)),
         needs_all: joined != Some(Connective::Or),
         comparisons: comparisons.collect::<Option<_>>()?,
     })

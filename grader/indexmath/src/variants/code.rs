@@ -11,6 +11,7 @@ use crate::variants::tree_of::TreeOf;
 pub(super) type Code = TreeOf<Int, Read, Loop>;
 
 /// An integer expression over indices.
+#[derive(PartialEq)]
 pub(super) enum Int {
     Linear(Linear),
     /// An element of an integer tensor, at its address.
@@ -19,14 +20,15 @@ pub(super) enum Int {
     Binary(IntOp, Box<Int>, Box<Int>),
 }
 
-/// A constant, and multiples of indices.
-#[derive(Clone)]
+/// A constant, and multiples of indices, in the order of the indices: so equal forms are written alike.
+#[derive(Clone, PartialEq)]
 pub(super) struct Linear {
     constant: i64,
     terms: Vec<(IndexId, i64)>,
 }
 
 /// The values `from .. to` of an index, the last one first if `backwards`.
+#[derive(PartialEq)]
 pub(super) struct Loop {
     pub index: IndexId,
     pub from: Int,
@@ -35,6 +37,7 @@ pub(super) struct Loop {
 }
 
 /// A read of an element.
+#[derive(PartialEq)]
 pub(super) struct Read {
     pub tensor: TensorId,
     /// The subscripts that are checked, with the first and the last value that each check lets through.
@@ -158,6 +161,7 @@ impl Linear {
             }
         }
         terms.retain(|(_, times)| *times != 0);
+        terms.sort_unstable_by_key(|(index, _)| *index);
         Some(Self { constant, terms })
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::integer::evaluate::Dims;
 use crate::program::node::IndexId;
+use crate::syntax::operators::Op;
 use crate::variants::machine::{Machine, Replacement};
 use crate::variants::slips::{Edit, Place, edits, whole};
 use crate::variants::tree::{Model, Part, TensorId, Tree};
@@ -41,10 +42,13 @@ impl Draft {
         bodies.into_iter().map(|(part, body)| (model.parts[part].target, body)).collect()
     }
 
-    /// The replacements in a machine; `None` if one has no value at its sizes.
+    /// The replacements in a machine that change something at its sizes; `None` if one has no value there.
     pub(crate) fn replacements<'m>(&self, machine: &'m Machine) -> Option<Vec<Replacement<'m>>> {
         let edits = self.edits.iter();
-        edits.map(|(part, path, tree)| machine.replacement(*part, path, tree)).collect()
+        let all = edits.map(|(part, path, tree)| machine.replacement(*part, path, tree));
+        let mut all = all.collect::<Option<Vec<_>>>()?;
+        all.retain(Replacement::changes_something);
+        Some(all)
     }
 
     /// Whether both can be made: none changes what the other has replaced.
@@ -147,20 +151,41 @@ fn scope(part: &Part, path: &[usize]) -> Vec<IndexId> {
     scope
 }
 
-/// Where a place is: in which part, and in which reduction.
+/// Where a place is: in which reduction, in which part, and outside of reductions in which term.
 fn whereabouts(model: &Model, part: usize, path: &[usize]) -> String {
     let mut inside = String::new();
+    let mut term = None;
     walk(&model.parts[part], path, &mut |tree| {
         if let Tree::Reduce(kind, ranges, _) = tree {
             let names: Vec<&str> = ranges.iter().map(|range| model.name(range.index)).collect();
             inside = format!(" inside `{}[{}]`", kind.name(), names.join(","));
         }
     });
+    walk_terms(&model.parts[part].body, path, &mut |tree| term = Some(tree));
+    let term = term.filter(|_| inside.is_empty());
     if part + 1 < model.parts.len() {
         let target = &model.tensors[model.parts[part].target].name;
         inside = format!("{inside} in `{target}`");
     }
-    inside
+    match term.map(|tree| model.text(tree)) {
+        Some(text) => format!("{inside}, in the term {text}"),
+        None => inside,
+    }
+}
+
+/// The terms of sums and differences on the way to a place, without that which is the place itself.
+fn walk_terms<'a>(body: &'a Tree, path: &[usize], f: &mut dyn FnMut(&'a Tree)) {
+    let mut tree = body;
+    for &step in path {
+        let Some(child) = tree.children().get(step).copied() else { break };
+        let is_sum = matches!(tree, Tree::Binary(Op::Add | Op::Sub, ..));
+        // A term of one name says nothing more, and that of a sum among others is no term of its own.
+        let is_product = matches!(child, Tree::Binary(Op::Mul | Op::Div, ..));
+        if is_sum && is_product {
+            f(child);
+        }
+        tree = child;
+    }
 }
 
 fn one(site: &Site, edit: &Edit) -> Draft {

@@ -41,6 +41,24 @@ pub(crate) struct Replacement<'m> {
     code: Code,
 }
 
+impl Replacement<'_> {
+    /// Whether it is not what stands there already.
+    pub(crate) fn changes_something(&self) -> bool {
+        *self.place != self.code
+    }
+
+    /// A number that tells its place from the others of the machine.
+    pub(crate) fn address(&self) -> usize {
+        std::ptr::from_ref(self.place).addr()
+    }
+}
+
+impl PartialEq for Replacement<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.place, other.place) && self.code == other.code
+    }
+}
+
 /// Elements of parts that are known.
 type Memo = HashMap<(usize, usize), Value, BuildHasherDefault<PlaceHasher>>;
 
@@ -223,10 +241,13 @@ impl<'a> Machine<'a> {
                 sides.into_iter().map(|side| Some(run.value(side, Reduction::Sum)?.value));
             let Some(compared) = compared.collect::<Option<Vec<f64>>>() else { break };
             let Some(holds) = run.condition(when) else { break };
-            let (taken, taken_tree, other) =
-                if holds { (yes, tree_yes, no) } else { (no, tree_no, yes) };
+            let ((taken, taken_tree), (other, other_tree)) = if holds {
+                ((yes, tree_yes), (no, tree_no))
+            } else {
+                ((no, tree_no), (yes, tree_yes))
+            };
             let Some(other) = run.value(other, Reduction::Sum) else { break };
-            let other = stored(other, dtype).value;
+            let other = (&**other_tree, stored(other, dtype).value);
             found.push(Selected { condition, holds, compared, other });
             (code, tree) = (taken, taken_tree);
         }

@@ -12,6 +12,7 @@
 //! - [`chosen`]: what stands at the positions of a search;
 //! - [`parts`]: the values of the right formula's parts;
 //! - [`inputs`]: the elements that the right formula computes an element from;
+//! - [`tried`]: slips that are the same at the sizes of a test;
 //! - [`search`]: compares them with what was observed.
 //!
 //! This is mutation-based fault localisation (Moon et al., "Ask the Mutants", ICST 2014) with the specification mutated in the
@@ -29,4 +30,5 @@ mod slips;
 mod text;
 pub(crate) mod tree;
 mod tree_of;
+mod tried;
 mod value;

@@ -7,6 +7,7 @@ use crate::sized_formula::SizedFormula;
 use crate::variants::enumerate::{Changed, Draft, drafts};
 use crate::variants::machine::{Machine, Replacement};
 use crate::variants::tree::Model;
+use crate::variants::tried::Tried;
 use crate::variants::value::{UNIT, Value};
 
 /// What a kernel made of a tensor, with all that it was computed from.
@@ -94,27 +95,40 @@ fn products(formula: &SizedFormula, least: i64) -> impl Iterator<Item = (String,
 
 /// Two plain slips, neither in what the other has replaced.
 fn pairs(comparison: &Comparison, model: &Model, plain: &[&Draft]) -> Vec<Variant> {
-    let mut found = Vec::new();
-    let mut left = PAIRS;
-    let ready = plain.iter().map(|draft| Some((*draft, draft.replacements(comparison.machine)?)));
-    let ready: Vec<_> = ready.flatten().collect();
-    for (at, (first, one)) in ready.iter().enumerate() {
-        for (second, other) in &ready[at + 1..] {
-            if left == 0 {
-                return found;
+    let mut alike = Tried::default();
+    for (at, draft) in plain.iter().enumerate() {
+        // What changes nothing here is, with another slip, that slip alone.
+        match draft.replacements(comparison.machine) {
+            Some(replaced) if !replaced.is_empty() => {
+                alike.entry(replaced, |_| Vec::new()).push(at);
             }
-            if !first.is_apart_from(second) {
-                continue;
-            }
-            let replaced: Vec<&Replacement> = one.iter().chain(other).collect();
-            if comparison.fit(&replaced, 0.0, &mut left) == Fit::Explains {
-                let edits = first.edits.iter().chain(&second.edits).cloned().collect();
-                let says = format!("{}, and {}", first.says, second.says);
-                found.push(Variant::of(&Draft { edits, says, rank: 4 }, model));
-            }
+            _ => {}
         }
     }
-    found
+    let alike = alike.into_all();
+    let mut found = Vec::new();
+    let mut left = PAIRS;
+    let all = alike.iter().enumerate();
+    for (one, other) in all.flat_map(|(at, one)| alike[at + 1..].iter().map(move |b| (one, b))) {
+        if left == 0 {
+            break;
+        }
+        let both = one.1.iter().flat_map(|&a| other.1.iter().map(move |&b| (a.min(b), a.max(b))));
+        let mut apart = both.filter(|&(a, b)| plain[a].is_apart_from(plain[b])).peekable();
+        let replaced: Vec<&Replacement> = one.0.iter().chain(&other.0).collect();
+        if apart.peek().is_some() && comparison.fit(&replaced, 0.0, &mut left) == Fit::Explains {
+            found.extend(apart);
+        }
+    }
+    // As if they had been tried one by one.
+    found.sort_unstable();
+    let variant = |(a, b): (usize, usize)| {
+        let (first, second) = (plain[a], plain[b]);
+        let edits = first.edits.iter().chain(&second.edits).cloned().collect();
+        let says = format!("{}, and {}", first.says, second.says);
+        Variant::of(&Draft { edits, says, rank: 4 }, model)
+    };
+    found.into_iter().map(variant).collect()
 }
 
 impl Variant {
@@ -196,10 +210,13 @@ impl<'m, 'a> Comparison<'m, 'a> {
     /// Those of the drafts that explain the observation; `left` is what they may read in all.
     fn explaining(&self, drafts: &[Draft], model: &Model, mut left: u64) -> Vec<Variant> {
         let mut found = Vec::new();
+        let mut tried = Tried::default();
         for draft in drafts {
             let Some(replaced) = draft.replacements(self.machine) else { continue };
-            let replaced: Vec<&Replacement> = replaced.iter().collect();
-            if self.fit(&replaced, 0.0, &mut left) == Fit::Explains {
+            let fit = tried.entry(replaced, |replaced| {
+                self.fit(&replaced.iter().collect::<Vec<_>>(), 0.0, &mut left)
+            });
+            if *fit == Fit::Explains {
                 found.push(Variant::of(draft, model));
             }
             if left == 0 {

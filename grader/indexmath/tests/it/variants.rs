@@ -113,10 +113,81 @@ fn what_stands_in_the_place_of_another_probability_is_named() {
     assert!(says[0].contains("1 minus `p[b,k]` stands in the place of `p[b,k]`"), "{says:?}");
     let says = explain("l[b] = -(sum[k] p[b,k] * log(max(t[b,k], 0.001)))");
     assert!(says[0].contains("`t` and `p` are swapped in every read"), "{says:?}");
+    let says = explain("l[b] = -(sum[k] t[b,k] * max(log(p[b,k]), 0.001))");
+    let limited = "the max with `0.001` is taken of the log of `p[b,k]`, not of `p[b,k]` itself";
+    assert!(says[0].contains(limited), "{says:?}");
+    let says = explain(
+        "l[b] = -(sum[k] (t[b,k] * log(max(p[b,k], 0.001))
+            + (1 - t[b,k]) * log(max(1 - p[b,k], 0.001))))",
+    );
+    assert!(says[0].contains("1 minus `t[b,k]` and 1 minus `p[b,k]` is added"), "{says:?}");
+    let says = explain("l[b] = sum[k] (p[b,k] - t[b,k]) * (p[b,k] - t[b,k])");
+    assert!(says[0].contains("the square of `p[b,k] - t[b,k]` is summed"), "{says:?}");
     let types = [("p", "f32[B, C]"), ("t", "f32[B, C]"), ("d", "f32[B, C]")];
     let wrong = "d[b,k] = p[b,k] * (p[b,k] - t[b,k])";
     let says = puzzle(&types, &[("B", 4), ("C", 5)], DIFFERENCE, wrong, false).explain("d");
     assert!(says[0].contains("`d` is multiplied by `p[b,k]`"), "{says:?}");
+}
+
+#[test]
+fn a_count_may_be_one_too_small() {
+    const COUNT: &str = "n[k] = sum[b < room] select(index(b) * size[k] < all[k], 1, 0)";
+    let types = [("size", "i32[K]"), ("all", "i32[K]"), ("n", "i32[K]")];
+    let wrong = COUNT.replace("size[k] <", "(size[k] - 1) <");
+    let mut puzzle = puzzle(&types, &[("K", 3), ("room", 9)], COUNT, &wrong, false);
+    puzzle.known.insert("size".to_owned(), vec![4.0, 2.0, 5.0]);
+    puzzle.known.insert("all".to_owned(), vec![12.0, 6.0, 9.0]);
+    let says = puzzle.explain("n");
+    assert!(says.iter().any(|s| s.contains("`size[k]` is one too small")), "{says:?}");
+}
+
+#[test]
+fn what_was_there_may_be_added_or_lost() {
+    const SIZE: &str = "n[k] = select(ok[k] == 1, said[k], had[k])";
+    let types = [("ok", "i32[K]"), ("said", "i32[K]"), ("had", "i32[K]"), ("n", "i32[K]")];
+    let explain = |wrong: &str| {
+        let mut puzzle = puzzle(&types, &[("K", 4)], SIZE, wrong, false);
+        for (name, values) in [("ok", [1, 0, 1, 0]), ("said", [3, 8, 5, 9]), ("had", [4, 6, 7, 2])]
+        {
+            puzzle.known.insert(name.to_owned(), values.map(f64::from).to_vec());
+        }
+        puzzle.explain("n")
+    };
+    let says = explain("n[k] = select(ok[k] == 1, said[k], had[k]) + had[k]");
+    assert!(says.iter().any(|s| s.contains("`had` is added to `n`")), "{says:?}");
+    let says = explain("n[k] = select(ok[k] == 1, said[k], 0)");
+    assert!(says.iter().any(|s| s.contains("0 stands in the place of `had[k]`")), "{says:?}");
+}
+
+#[test]
+fn a_factor_that_is_left_out_of_a_term_is_named_with_it() {
+    let types = [("a", "f32[N]"), ("b", "f32[N]"), ("c", "f32[N]"), ("y", "f32[N]")];
+    let says = puzzle(
+        &types,
+        &[("N", 6)],
+        "y[i] = a[i] * c[i] + b[i] * c[i]",
+        "y[i] = a[i] * c[i] + b[i]",
+        false,
+    )
+    .explain("y");
+    let whole = "the factor `c[i]` is left out, in the term `b[i] * c[i]`";
+    assert!(says.iter().any(|s| s == whole), "{says:?}");
+}
+
+#[test]
+fn slips_that_are_the_same_at_equal_sizes_are_all_found() {
+    let types = [("x", "f32[R, C]"), ("y", "f32[R]")];
+    let (correct, wrong) =
+        ("y[r] = (sum[c] x[r,c]) / index(C)", "y[r] = (sum[c] x[r,c]) / index(D)");
+    let explain = |d: i64| {
+        let sizes = [("R", 3), ("C", 5), ("D", d), ("E", 4)];
+        puzzle(&types, &sizes, correct, wrong, false).explain("y")
+    };
+    let divided = |says: &[String], name: &str| says.iter().any(|s| s.contains(name));
+    let says = explain(4);
+    assert!(divided(&says, "`D`") && divided(&says, "`E`"), "{says:?}");
+    let says = explain(6);
+    assert!(divided(&says, "`D`") && !divided(&says, "`E`"), "{says:?}");
 }
 
 const NORM: &str = "mean[r] = (sum[j] x[r,j]) / index(H)

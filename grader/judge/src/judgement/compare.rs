@@ -76,6 +76,8 @@ pub(super) fn diff(tensor: &Tensor, reference: &Expected, got: &RunTensor) -> Op
         size_limit: None,
         origins: Vec::new(),
         threads: None,
+        always: None,
+        calls: None,
         correct_sources: Vec::new(),
         tensor: tensor.clone(),
         errors,

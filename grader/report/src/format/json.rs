@@ -4,7 +4,7 @@
 //! `schema_version`.
 
 use crate::reporter::{Reporter, RunInfo, Summary};
-use crate::{cause, circumstances, drawn, findings, inputs};
+use crate::{calls, cause, circumstances, drawn, findings, inputs};
 use device::finding::{Finding, SourceLoc, ThreadId};
 use device::provenance::ElementRead;
 use device::provenance::Factor;
@@ -230,6 +230,8 @@ fn tensor(diff: &TensorDiff, source: &str) -> Value {
         "places": diff.places.as_ref().map(circumstances::of_places),
         "sizes": diff.size_limit.as_ref().map(|limit| circumstances::of_size_limit(limit, &diff.tensor)),
         "origins": diff.origins.iter().map(|part| json!({ "part": part.text, "value": part.value })).collect::<Vec<_>>(),
+        "always": diff.always.as_ref().map(|always| circumstances::of_always(always, &diff.tensor)),
+        "calls": diff.calls.as_ref().map(|all| calls::sentence(all, &diff.tensor)),
         "half_step": diff.half_step.as_ref().map(|line| cause::of_half_step(line, &diff.tensor)),
         "inputs": diff.inputs.as_ref().map(|all| inputs::sentence(all, &diff.tensor)),
         "likely_cause": diff.cause.as_ref().map(|c| cause::sentence(c, &diff.tensor, source)),

@@ -3,7 +3,9 @@
 use crate::number::time;
 use crate::reporter::{Reporter, RunInfo, Summary};
 use crate::style::{Style, Tone};
-use crate::{cause, circumstances, diff, drawn, expansion, findings, heatmap, inputs, terms};
+use crate::{
+    calls, cause, circumstances, diff, drawn, expansion, findings, heatmap, inputs, terms,
+};
 use device::finding::SourceLoc;
 use diagnostic::{CODE_WIDTH, Failure, visible};
 use indexmath::Term;
@@ -21,6 +23,8 @@ const MORE_FINDINGS: usize = 3;
 const PRINTED_LINES: usize = 16;
 /// Sentences are broken to lines of this many characters.
 pub(crate) const WIDTH: usize = 96;
+/// However narrow a terminal is: shorter lines are no longer sentences.
+const NARROWEST: usize = 30;
 /// Narrower than this a test's name is padded to.
 const NAME_WIDTH: usize = 32;
 
@@ -63,6 +67,13 @@ impl<W: Write> TextReporter<W> {
             on_screen: false,
             width: WIDTH,
         }
+    }
+
+    /// Breaks sentences and quoted lines where a terminal of so many columns ends.
+    #[must_use]
+    pub fn within(mut self, columns: Option<usize>) -> Self {
+        self.width = columns.map_or(WIDTH, |columns| columns.clamp(NARROWEST, WIDTH));
+        self
     }
 
     /// Writes for a screen of `columns` characters: the summary first, then the failure, the compiler's warnings and the list of
@@ -337,8 +348,9 @@ fn reason_lines(run: &RunInfo, diff: &TensorDiff, style: Style, width: usize) ->
     let mut lines = Vec::new();
     let found = explanation(run, diff).into_iter().chain(condition(diff)).chain(half_step(diff));
     let found = found.chain(choice(diff)).chain(wrong_inputs(diff)).chain(threads(diff));
-    let found = found.chain(places(diff)).chain(size_limit(diff)).chain(origins(diff));
-    for (title, sentence) in found.chain(step(diff)) {
+    let found =
+        found.chain(always(diff)).chain(places(diff)).chain(size_limit(diff)).chain(origins(diff));
+    for (title, sentence) in found.chain(step(diff)).chain(calls(diff)) {
         let painted = style.paint(Tone::Warn, title);
         let text = wrap(&format!("{title} {sentence}"), width);
         lines.extend(text.iter().map(|line| line.replacen(title, &painted, 1)));
@@ -372,6 +384,11 @@ fn threads(diff: &TensorDiff) -> Option<(&'static str, String)> {
     diff.threads.map(|threads| ("threads:", circumstances::of_threads(threads)))
 }
 
+/// The number that comes out always.
+fn always(diff: &TensorDiff) -> Option<(&'static str, String)> {
+    diff.always.as_ref().map(|always| ("always:", circumstances::of_always(always, &diff.tensor)))
+}
+
 /// Where the wrong elements lie, in other cases too.
 fn places(diff: &TensorDiff) -> Option<(&'static str, String)> {
     diff.places.as_ref().map(|places| ("places:", circumstances::of_places(places)))
@@ -395,6 +412,11 @@ fn step(diff: &TensorDiff) -> Option<(&'static str, String)> {
     let unexplained = diff.variant.is_none() && diff.part.is_none();
     let sources = Some(&diff.correct_sources).filter(|all| unexplained && !all.is_empty())?;
     Some(("step:", cause::of_step(&diff.tensor, sources)))
+}
+
+/// The calls of host code that store it.
+fn calls(diff: &TensorDiff) -> Option<(&'static str, String)> {
+    diff.calls.as_ref().map(|all| ("calls:", calls::sentence(all, &diff.tensor)))
 }
 
 /// The sentence of the formula that explains an output, or of the pattern of its errors, and the word before it.

@@ -31,11 +31,13 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
 }
 
 fn numbers(value: f64) -> Vec<Edit> {
-    let near = [0.0, 1.0, -value, 2.0 * value, value / 2.0, value + 1.0, value - 1.0];
+    let near = [0.0, 1.0, -value, 2.0 * value, value / 2.0];
+    // Nobody counts from a fraction.
+    let next = [value + 1.0, value - 1.0].into_iter().filter(|_| value.fract() == 0.0);
     // Of a small constant, a floor for example, any power of ten.
     let powers = if value.abs() < 0.1 { 20 } else { 1 };
     let scaled = (1..=powers).flat_map(|n| [value * 10_f64.powi(n), value / 10_f64.powi(n)]);
-    let others = near.into_iter().chain(scaled);
+    let others = near.into_iter().chain(next).chain(scaled);
     let of = |other: f64| {
         Edit::new(
             format!("{other}"),

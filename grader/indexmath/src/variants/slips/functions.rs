@@ -31,6 +31,7 @@ fn of_one(place: &Place, function: Function, a: &Tree) -> Vec<Edit> {
             _ => format!("{name} is left out: {text} stands alone"),
         },
     )];
+    edits.extend(inside_out(place, function, a));
     match function {
         Function::Exp => {
             let powers = Tree::Call(Function::Pow, vec![Tree::Number(2.0), a.clone()]);
@@ -96,6 +97,25 @@ fn of_one(place: &Place, function: Function, a: &Tree) -> Vec<Edit> {
     edits
 }
 
+/// `f(max(a, b))` as `max(f(a), b)`: the limit is that of the result, in place of the argument.
+fn inside_out(place: &Place, function: Function, argument: &Tree) -> Vec<Edit> {
+    let Tree::Call(limit @ (Function::Max | Function::Min), values) = argument else {
+        return Vec::new();
+    };
+    let of = |at: usize| {
+        let mut outer = values.clone();
+        outer[at] = Tree::Call(function, vec![values[at].clone()]);
+        let (inner, other) = (place.model.text(&values[at]), place.model.text(&values[1 - at]));
+        let says = format!(
+            "the {} with {other} is taken of the {} of {inner}, not of {inner} itself",
+            limit.name(),
+            function.name()
+        );
+        Edit::new(format!("inside out {at}"), 2, Tree::Call(*limit, outer), says)
+    };
+    (0..values.len()).filter(|_| values.len() == 2).map(of).collect()
+}
+
 fn of_two(place: &Place, function: Function, a: &Tree, b: &Tree) -> Vec<Edit> {
     let (l, r) = (place.model.text(a), place.model.text(b));
     let call = |f: Function| Tree::Call(f, vec![a.clone(), b.clone()]);
@@ -158,6 +178,13 @@ fn branches(place: &Place, condition: &Condition<Tree>, yes: &Tree, no: &Tree) -
         Edit::new("yes", 1, yes.clone(), format!("{y} is taken in every case")),
         Edit::new("no", 1, no.clone(), format!("{n} is taken in every case")),
     ];
+    let zero = || Tree::Number(0.0);
+    for (key, tree, text) in [
+        ("yes 0", select(condition.clone(), &zero(), no), &y),
+        ("no 0", select(condition.clone(), yes, &zero()), &n),
+    ] {
+        edits.push(Edit::new(key, 2, tree, format!("0 stands in the place of {text}")));
+    }
     for slip in conditions(place, condition) {
         edits.push(Edit::new(slip.key, slip.rank, select(slip.condition, yes, no), slip.says));
     }

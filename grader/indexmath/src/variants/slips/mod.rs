@@ -8,6 +8,7 @@ mod constants;
 mod functions;
 mod grouping;
 mod integers;
+mod losses;
 mod reads;
 mod reductions;
 mod swapped;
@@ -80,6 +81,7 @@ pub(crate) fn edits(place: &Place) -> Vec<Edit> {
     edits.extend(reductions::edits(place));
     edits.extend(reads::edits(place));
     edits.extend(constants::edits(place));
+    edits.extend(losses::edits(place));
     edits.retain(|edit| edit.tree != *place.tree);
     edits
 }

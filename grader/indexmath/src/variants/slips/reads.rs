@@ -16,7 +16,21 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
     edits.extend(checks(place, access));
     edits.extend(powers(place, access));
     edits.extend(numbers(place, access));
+    edits.extend(next_whole_numbers(place, access));
     edits
+}
+
+/// A whole number that is one too large or too small, such as a count.
+fn next_whole_numbers(place: &Place, access: &Access) -> Vec<Edit> {
+    if place.model.tensors[access.tensor].dtype.is_float() {
+        return Vec::new();
+    }
+    let text = place.model.access_text(access);
+    let of = |(op, how): (Op, &str)| {
+        let tree = Tree::binary(op, place.tree.clone(), Tree::Number(1.0));
+        Edit::new(how, 2, tree, format!("{text} is one {how}"))
+    };
+    vec![of((Op::Add, "too large")), of((Op::Sub, "too small"))]
 }
 
 /// A number in the place of a tensor without axes: a constant that is written into a kernel.

@@ -116,7 +116,7 @@ fn indices(place: &Place) -> Vec<Edit> {
     edits
 }
 
-/// The result holds what belongs to another tensor of its shape: one that it is computed from.
+/// The result holds what belongs to another tensor of its shape, one that it is computed from, or that is added to it.
 fn other_parts(place: &Place, target: &str) -> Vec<Edit> {
     let Some(own) = place.model.tensor(target) else { return Vec::new() };
     let text = |id: usize| {
@@ -125,13 +125,17 @@ fn other_parts(place: &Place, target: &str) -> Vec<Edit> {
     };
     let others = place.readable.iter().filter(|&&id| id != own && text(id) == text(own));
     let of = |&tensor: &usize| {
+        let name = &place.model.tensors[tensor].name;
         let subscripts = place.scope.iter().map(|&index| IntExpr::index(index)).collect();
         let shape = place.model.tensors[tensor].shape.clone();
         let read = Tree::Read(Access { tensor, subscripts, shape, checks: Vec::new() });
-        let name = &place.model.tensors[tensor].name;
-        Edit::new(format!("holds {name}"), 1, read, format!("`{target}` holds `{name}`"))
+        let sum = Tree::binary(Op::Add, place.tree.clone(), read.clone());
+        [
+            Edit::new(format!("holds {name}"), 1, read, format!("`{target}` holds `{name}`")),
+            Edit::new(format!("adds {name}"), 3, sum, format!("`{name}` is added to `{target}`")),
+        ]
     };
-    others.map(of).collect()
+    others.flat_map(of).collect()
 }
 
 /// The result is multiplied by something that it reads at its own place.
