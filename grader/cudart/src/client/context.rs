@@ -25,8 +25,8 @@ use std::thread::ThreadId;
 
 pub(crate) use graph::{Choice, Graph, HostFunction, Work};
 use graphs::Graphs;
-use pools::Pools;
 pub(crate) use graphs::host_function;
+use pools::Pools;
 
 /// The largest number of requests in flight. If they are short, either all requests or all answers fit into a socket's
 /// buffer, so that the two sides cannot deadlock.
