@@ -4,7 +4,7 @@
 use crate::evaluate::data::Values;
 use crate::sized_formula::SizedFormula;
 use crate::syntax::operators::{Comparison, Condition, Connective};
-use crate::variants::machine::Machine;
+use crate::variants::machine::{Machine, Selected};
 use crate::variants::tree::{Model, Tree};
 use std::cmp::Ordering;
 
@@ -54,16 +54,6 @@ pub fn branches(
         selects.into_iter().filter_map(|select| branch(&model, &select)).collect()
     };
     flats.iter().map(of).collect()
-}
-
-/// A `select` that was evaluated.
-pub(crate) struct Selected<'m> {
-    pub condition: &'m Condition<Tree>,
-    pub holds: bool,
-    /// Both values of each comparison, left to right.
-    pub compared: Vec<f64>,
-    /// The branch that is not taken, and its value.
-    pub other: (&'m Tree, f64),
 }
 
 fn branch(model: &Model, select: &Selected<'_>) -> Option<Branch> {

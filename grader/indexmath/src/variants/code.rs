@@ -4,8 +4,8 @@ use crate::integer::arithmetic::apply;
 use crate::integer::evaluate::Dims;
 use crate::program::node::IndexId;
 use crate::syntax::int_expr::{IntExpr, IntKind, IntOp};
+use crate::variants::tree::tree_of::TreeOf;
 use crate::variants::tree::{Access, Model, Range, TensorId, Tree};
-use crate::variants::tree_of::TreeOf;
 
 /// A [`Tree`] at fixed sizes, over the same children.
 pub(super) type Code = TreeOf<Int, Read, Loop>;

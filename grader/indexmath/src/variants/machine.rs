@@ -12,7 +12,6 @@ use crate::integer::arithmetic::apply;
 use crate::integer::evaluate::{Dims, evaluate_size};
 use crate::syntax::int_expr::IntOp;
 use crate::syntax::operators::{Condition, Connective, Function, Reduction};
-use crate::variants::branches::Selected;
 use crate::variants::code::{Code, Compiler, Int, Loop, Read};
 use crate::variants::tree::{Access, Model, Part, TensorId, Tree};
 use crate::variants::value::{Sum, Value, binary, call, exact, stored};
@@ -39,6 +38,16 @@ pub(crate) struct Replacement<'m> {
     /// What stands there in the model.
     place: &'m Code,
     code: Code,
+}
+
+/// A `select` that was evaluated.
+pub(crate) struct Selected<'m> {
+    pub condition: &'m Condition<Tree>,
+    pub holds: bool,
+    /// Both values of each comparison, left to right.
+    pub compared: Vec<f64>,
+    /// The branch that is not taken, and its value.
+    pub other: (&'m Tree, f64),
 }
 
 impl Replacement<'_> {

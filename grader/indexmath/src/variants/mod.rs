@@ -1,6 +1,6 @@
 //! Wrong formulas: given what a kernel computed, the formulas near the correct one that give exactly this.
 //!
-//! - [`tree_of`]: formulas, whatever their sizes are;
+//! - [`tree::tree_of`]: formulas, whatever their sizes are;
 //! - [`tree`]: formulas as a slip can change them;
 //! - [`text`]: their parts as text;
 //! - [`slips`]: what people get wrong;
@@ -29,6 +29,5 @@ pub(crate) mod search;
 mod slips;
 mod text;
 pub(crate) mod tree;
-mod tree_of;
 mod tried;
 mod value;

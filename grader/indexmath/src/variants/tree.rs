@@ -3,6 +3,8 @@
 //! A kernel computes addresses, not subscripts. So a read adds up its subscripts as row-major memory does, and one past the end of a
 //! row is the first of the next.
 
+pub(crate) mod tree_of;
+
 use std::cell::RefCell;
 
 use crate::dtype::DType;
@@ -11,7 +13,7 @@ use crate::program::node::{IndexId, Node};
 use crate::syntax::int_expr::{IntExpr, IntKind, Read};
 use crate::syntax::operators::Reduction;
 use crate::transform::unparse::whole_statement;
-use crate::variants::tree_of::TreeOf;
+use tree_of::TreeOf;
 
 /// The position of a tensor in [`Model::tensors`].
 pub(crate) type TensorId = usize;
