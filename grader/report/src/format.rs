@@ -12,6 +12,9 @@ use crate::reporter::Reporter;
 use crate::style::Style;
 use std::io::Write;
 
+/// Creates a reporter that writes to a stream, which has so many columns if it is a terminal.
+pub type NewReporter = fn(Box<dyn Write>, Style, Option<usize>) -> Box<dyn Reporter>;
+
 /// An output format of `grader puzzle`.
 #[derive(Debug)]
 pub struct Format {
@@ -21,8 +24,8 @@ pub struct Format {
     pub help: &'static str,
     /// True if its output is one document, which must also hold the failure of a run.
     pub is_document: bool,
-    /// Creates a reporter that writes this format, for a terminal of so many columns if it is one.
-    pub reporter: fn(Box<dyn Write>, Style, Option<usize>) -> Box<dyn Reporter>,
+    /// Creates a reporter that writes this format.
+    pub reporter: NewReporter,
 }
 
 /// All output formats; the first one is the default.

@@ -75,6 +75,14 @@ const FIRST_ADDRESS: i64 = 1 << 32;
 
 /// What the bytes of an argument are. The kernel's code does not tell a float from an integer.
 fn of_bytes(bytes: &[u8], placed: &Placed<'_>) -> LaunchArg {
+    if let Ok(bytes) = bytes.try_into() {
+        let int = i64::from_le_bytes(bytes);
+        return match placed.containing(int.cast_unsigned()) {
+            Some((tensor, offset)) => LaunchArg::Tensor(tensor, offset),
+            None if (0..FIRST_ADDRESS).contains(&int) => LaunchArg::Number(int as f64),
+            None => LaunchArg::Other,
+        };
+    }
     match *bytes {
         [a] => LaunchArg::Number(f64::from(a)),
         [a, b] => LaunchArg::Number(f64::from(i16::from_le_bytes([a, b]))),
@@ -84,14 +92,6 @@ fn of_bytes(bytes: &[u8], placed: &Placed<'_>) -> LaunchArg {
             let is_float = !(-LARGE..LARGE).contains(&int) && float.is_finite();
             LaunchArg::Number(if is_float { float.into() } else { int.into() })
         }
-        [a, b, c, d, e, f, g, h] => {
-            let int = i64::from_le_bytes([a, b, c, d, e, f, g, h]);
-            match placed.containing(int.cast_unsigned()) {
-                Some((tensor, offset)) => LaunchArg::Tensor(tensor, offset),
-                None if (0..FIRST_ADDRESS).contains(&int) => LaunchArg::Number(int as f64),
-                None => LaunchArg::Other,
-            }
-        }
         _ => LaunchArg::Other,
     }
 }
@@ -100,6 +100,7 @@ fn of_bytes(bytes: &[u8], placed: &Placed<'_>) -> LaunchArg {
 mod tests {
     use super::*;
     use crate::host::test_device::TestDevice;
+    use cudart::device::Device;
     use cudart::vm::VmDevice;
     use ptxvm::Options;
     use puzzle::case::{CaseTensor, Role};
@@ -129,7 +130,6 @@ mod tests {
         let device = Box::new(VmDevice::new(Options::default()));
         let mut device = TestDevice::new(device, &tensors, &[false], None).unwrap();
         device.follow(0);
-        use cudart::device::Device;
         let address = device.address(0);
         let one = 1_f32.to_le_bytes();
         device.fill(address, 4, 0).unwrap();

@@ -178,12 +178,15 @@ fn branches(place: &Place, condition: &Condition<Tree>, yes: &Tree, no: &Tree) -
         Edit::new("yes", 1, yes.clone(), format!("{y} is taken in every case")),
         Edit::new("no", 1, no.clone(), format!("{n} is taken in every case")),
     ];
-    let zero = || Tree::Number(0.0);
-    for (key, tree, text) in [
-        ("yes 0", select(condition.clone(), &zero(), no), &y),
-        ("no 0", select(condition.clone(), yes, &zero()), &n),
+    let zero = Tree::Number(0.0);
+    for (key, case, tree, text) in [
+        ("yes 0", yes, select(condition.clone(), &zero, no), &y),
+        ("no 0", no, select(condition.clone(), yes, &zero), &n),
     ] {
-        edits.push(Edit::new(key, 2, tree, format!("0 stands in the place of {text}")));
+        // A number has slips of its own.
+        if !matches!(case, Tree::Number(_)) {
+            edits.push(Edit::new(key, 2, tree, format!("0 stands in the place of {text}")));
+        }
     }
     for slip in conditions(place, condition) {
         edits.push(Edit::new(slip.key, slip.rank, select(slip.condition, yes, no), slip.says));
