@@ -199,6 +199,9 @@
 //!
 //! - `atom.shared.add` and `red.shared.add` of pairs of halves whose operand is the low half of a 64-bit register: the
 //!   assembler of driver 580 takes the upper half from the wrong place. These are the four lines of the tables that differ.
+//! - A product and a sum or difference without rounding modifiers (`mul.f32`, `sub.f32`), which the ISA allows to be contracted (9.7.3.3):
+//!   NVIDIA's assembler does so, this machine rounds twice. nvcc 13.0 contracts `a * b + c` itself, but leaves `a - b * c`, `a * b - c` and
+//!   products that are used twice to the assembler. Their last bit may differ.
 //!
 //! # Where a GPU differs from the PTX ISA
 //!

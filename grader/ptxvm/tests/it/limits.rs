@@ -279,6 +279,23 @@ fn each_thread_of_a_padded_block_may_do_the_work_of_an_element() {
     assert_eq!(run(40, 0, element(2, 400_000)), Some("too-much-work"), "38 blocks have no element");
 }
 
+/// A warp that does nothing but allocate, and counts.
+#[test]
+fn an_endless_loop_of_allocations_ends_as_soon_as_another_one() {
+    let text = ".version 9.0\n.target sm_75\n.address_size 64\n.extern .func (.param .b64 r) malloc (.param .b64 n);\n\
+        .visible .entry k(.param .u64 to)\n{\n.reg .b32 %r<2>;\n.reg .b64 %rd<3>;\nld.param.u64 %rd1, [to];\nmov.u32 %r1, 0;\n\
+        $L:\n{ .param .b64 n; st.param.b64 [n], 16; .param .b64 r; call.uni (r), malloc, (n); ld.param.b64 %rd2, [r]; }\n\
+        add.u32 %r1, %r1, 1;\nst.global.u32 [%rd1], %r1;\nbra $L;\n}\n";
+    let mut device = Device::new(text);
+    device.options.budget = 1 << 20;
+    let to = device.output::<u32>(1);
+    let params = vec![device.pointer(to)];
+    let outcome = device.launch("k", [1; 3], [1; 3], 0, params);
+    assert_eq!(outcome.findings[0].kind.name(), "endless-loop");
+    let count = device.read::<u32>(to)[0];
+    assert!((1 << 10..1 << 12).contains(&count), "{count}");
+}
+
 /// Each thread prints `turns` times; `%.0s` reads a string of 64 bytes, of which nothing is printed.
 #[test]
 fn output_beyond_the_limit_ends_the_launch() {

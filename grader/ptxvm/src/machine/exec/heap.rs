@@ -6,8 +6,13 @@ use crate::lanes::lanes;
 use crate::machine::exec::Machine;
 use crate::machine::monitor::Monitor;
 
+/// How many instructions a call of `malloc` counts as, for the budget alone. A GPU executes hundreds for each; here it takes as long as
+/// some hundreds, and a loop that allocates without end shall end as soon as any other.
+const INSTRUCTIONS_OF_MALLOC: u64 = 256;
+
 impl<M: Monitor> Machine<'_, '_, M> {
     pub(super) fn malloc(&mut self, mask: u32, size: u32, result: Option<u32>) {
+        self.warp.executed += INSTRUCTIONS_OF_MALLOC;
         for lane in lanes(mask) {
             let size = self.argument(lane, size, 8);
             let address = self.env.memory.heap.alloc(size).unwrap_or(0);

@@ -21,6 +21,9 @@ struct Spec {
     left: bool,
     zero: bool,
     plus: bool,
+    space: bool,
+    /// `#`: with the prefix of the base, and with all zeros of `%g`.
+    alternate: bool,
     width: usize,
     precision: Option<usize>,
     /// 8 for `ll`, `l`, `z`, `j`, `t`, else 4.
@@ -128,17 +131,14 @@ fn expand(
         let Some(spec) = Spec::parse(&mut rest, || next(4) as i32) else { break };
         let body = match spec.conversion {
             'd' | 'i' => spec.integer(next(spec.bytes)),
-            'u' => spec.sized(next(spec.bytes)).to_string(),
-            'x' => format!("{:x}", spec.sized(next(spec.bytes))),
-            'X' => format!("{:X}", spec.sized(next(spec.bytes))),
-            'o' => format!("{:o}", spec.sized(next(spec.bytes))),
+            'u' | 'x' | 'X' | 'o' => spec.unsigned(spec.sized(next(spec.bytes))),
             'c' => char::from(next(4) as u8).to_string(),
             'p' => format!("{:#x}", next(8)),
             's' => {
                 let all = string(next(8));
                 all.chars().take(spec.precision.unwrap_or(usize::MAX)).collect()
             }
-            'f' | 'F' | 'e' | 'E' | 'g' | 'G' => spec.float(f64::from_bits(next(8))),
+            'f' | 'F' | 'e' | 'E' | 'g' | 'G' | 'a' | 'A' => spec.float(f64::from_bits(next(8))),
             other => format!("%{other}"),
         };
         spec.pad(&body, &mut text);
@@ -158,6 +158,8 @@ impl Spec {
             left: false,
             zero: false,
             plus: false,
+            space: false,
+            alternate: false,
             width: 0,
             precision: None,
             bytes: 4,
@@ -167,6 +169,8 @@ impl Spec {
             spec.left |= flag == '-';
             spec.zero |= flag == '0';
             spec.plus |= flag == '+';
+            spec.space |= flag == ' ';
+            spec.alternate |= flag == '#';
         }
         let mut number = |rest: &mut std::iter::Peekable<std::str::Chars>| {
             if rest.next_if_eq(&'*').is_some() {
@@ -197,29 +201,71 @@ impl Spec {
 
     fn integer(&self, value: u64) -> String {
         let value = if self.bytes == 8 { value as i64 } else { i64::from(value as i32) };
-        if self.plus { format!("{value:+}") } else { value.to_string() }
+        let digits = self.at_least(value.unsigned_abs().to_string());
+        self.signed(value < 0, &digits)
+    }
+
+    fn unsigned(&self, value: u64) -> String {
+        let (digits, prefix) = match self.conversion {
+            'x' => (format!("{value:x}"), "0x"),
+            'X' => (format!("{value:X}"), "0X"),
+            'o' => (format!("{value:o}"), "0"),
+            _ => (value.to_string(), ""),
+        };
+        let digits = self.at_least(digits);
+        let is_there = value == 0 || self.conversion == 'o' && digits.starts_with('0');
+        if self.alternate && !is_there { format!("{prefix}{digits}") } else { digits }
+    }
+
+    /// The digits of an integer, of which there are as many as its precision says.
+    fn at_least(&self, digits: String) -> String {
+        match self.precision {
+            Some(0) if digits == "0" => String::new(),
+            Some(precision) => format!("{digits:0>precision$}"),
+            None => digits,
+        }
+    }
+
+    fn signed(&self, negative: bool, text: &str) -> String {
+        let sign = match () {
+            () if negative => "-",
+            () if self.plus => "+",
+            () if self.space => " ",
+            () => "",
+        };
+        format!("{sign}{text}")
     }
 
     fn float(&self, value: f64) -> String {
         let precision = self.precision.unwrap_or(6);
+        let size = value.abs();
         let text = match self.conversion {
             _ if value.is_nan() => "nan".to_owned(),
-            _ if value.is_infinite() => format!("{value}"),
-            'f' | 'F' => format!("{value:.precision$}"),
-            'e' | 'E' => exponential(value, precision),
-            _ => general(value, precision.max(1)),
+            _ if value.is_infinite() => "inf".to_owned(),
+            'f' | 'F' => format!("{size:.precision$}"),
+            'e' | 'E' => exponential(size, precision),
+            'a' | 'A' => hexadecimal(size, self.precision),
+            _ => general(size, precision.max(1), self.alternate),
         };
         let text = if self.conversion.is_ascii_uppercase() { text.to_uppercase() } else { text };
-        if self.plus && !text.starts_with('-') { format!("+{text}") } else { text }
+        self.signed(value.is_sign_negative(), &text)
     }
 
     fn pad(&self, body: &str, text: &mut String) {
         let missing = self.width.saturating_sub(body.chars().count());
-        let digits = body.trim_start_matches(['-', '+']);
+        // Zeros stand behind the sign and the prefix; words and integers with a precision have none.
+        let has_precision = "diuxXo".contains(self.conversion) && self.precision.is_some();
+        let has_zeros = !has_precision
+            && self.conversion != 's'
+            && !["nan", "inf"].iter().any(|word| body.to_ascii_lowercase().ends_with(word));
+        let mut digits = body.trim_start_matches(['-', '+', ' ']);
+        if "xXaA".contains(self.conversion) {
+            digits = digits.strip_prefix("0x").or(digits.strip_prefix("0X")).unwrap_or(digits);
+        }
         if self.left {
             text.push_str(body);
             text.extend(std::iter::repeat_n(' ', missing));
-        } else if self.zero && self.conversion != 's' {
+        } else if self.zero && has_zeros {
             text.push_str(&body[..body.len() - digits.len()]);
             text.extend(std::iter::repeat_n('0', missing));
             text.push_str(digits);
@@ -228,6 +274,30 @@ impl Spec {
             text.push_str(body);
         }
     }
+}
+
+/// `%a`: the bits of the significand in base 16, as many as there are or, rounded to even, as the precision says.
+fn hexadecimal(value: f64, precision: Option<usize>) -> String {
+    let (bits, wide) = (value.to_bits(), 52);
+    let (field, fraction) = (bits >> wide, bits & ((1 << wide) - 1));
+    let exponent = if field == 0 { -1022 } else { field as i64 - 1023 };
+    let exponent = if bits == 0 { 0 } else { exponent };
+    let mut significand = u64::from(field > 0) << wide | fraction;
+    let digits = precision.unwrap_or(13);
+    if digits < 13 {
+        let cut = wide - 4 * digits as u64;
+        let (rest, half) = (significand & ((1 << cut) - 1), 1 << (cut - 1));
+        significand >>= cut;
+        significand += u64::from(rest > half || rest == half && significand & 1 == 1);
+        significand <<= cut;
+    }
+    let all = format!("{:013x}", significand & ((1 << wide) - 1));
+    let shown = match precision {
+        None => all.trim_end_matches('0').to_owned(),
+        Some(digits) => format!("{:0<digits$}", &all[..digits.min(13)]),
+    };
+    let point = if shown.is_empty() { "" } else { "." };
+    format!("0x{}{point}{shown}p{exponent:+}", significand >> wide)
 }
 
 /// `%e`: C writes at least two digits of the exponent, and its sign.
@@ -239,13 +309,13 @@ fn exponential(value: f64, precision: usize) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
 }
 
-/// `%g`: the shorter notation, without zeros at the end.
-fn general(value: f64, precision: usize) -> String {
+/// `%g`: the shorter notation, without zeros at the end unless they are asked for.
+fn general(value: f64, precision: usize, zeros: bool) -> String {
     let scientific = exponential(value, precision - 1);
     let exponent: i32 =
         scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
     let trim = |text: &str| {
-        if text.contains('.') {
+        if text.contains('.') && !zeros {
             text.trim_end_matches('0').trim_end_matches('.').to_owned()
         } else {
             text.to_owned()
@@ -288,5 +358,31 @@ mod tests {
             "18446744073709551615 ff A    9"
         );
         assert_eq!(printed("100%", &[]), "100");
+        assert_eq!(
+            printed(
+                "%#x %#o %#X %#x|%#06x|% d|% d|%.3d|%5.2u|%.0d|",
+                &[255, 8, 255, 0, 255, 5, (-5i64) as u64, 7, 3, 0]
+            ),
+            "0xff 010 0XFF 0|0x00ff| 5|-5|007|   03||"
+        );
+        let bits = f64::to_bits;
+        assert_eq!(
+            printed("%a %A %.2a %a %a|%.0a", &[1.5, -0.1, 1.999, 0.0, 5e-324, 1.5].map(bits)),
+            "0x1.8p+0 -0X1.999999999999AP-4 0x2.00p+0 0x0p+0 0x0.0000000000001p-1022|0x2p+0"
+        );
+        assert_eq!(
+            printed(
+                "%f %05f|%5.1f|%+f|%#g|% .1f",
+                &[
+                    bits(f64::NAN) | 1 << 63,
+                    bits(f64::INFINITY),
+                    bits(-0.04),
+                    bits(f64::NAN),
+                    bits(1.0),
+                    bits(2.0)
+                ]
+            ),
+            "-nan   inf| -0.0|+nan|1.00000| 2.0"
+        );
     }
 }
