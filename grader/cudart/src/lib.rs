@@ -27,16 +27,18 @@
 //!   occurs. A device may ask for the opposite ([`Properties::late`](device::Properties::late)): work in streams is done when
 //!   the program waits for it, and what was issued last first where the program leaves a choice; graphs are still done at once.
 //!   [`order`] follows the rules of streams and events, so work that nothing orders is reported all the same.
-//!   Followed are programs that create streams, but not memory from `malloc` in kernels, nor the host's use of
-//!   managed memory, nor what several host threads agree on among themselves: the calls of all count as one sequence.
+//!   Followed are programs that create streams or, where findings are wanted, share memory with their kernels, but not memory from
+//!   `malloc` in kernels, nor `__managed__` variables and registered memory, nor what several host threads agree on among themselves:
+//!   the calls of all count as one sequence.
 //! - `cudaMemcpy` from pageable memory counts as done when it returns, and `cudaMemcpyAsync` to pageable memory too, though CUDA
 //!   promises neither ("API synchronization behavior").
 //! - `cudaStreamQuery` and `cudaEventQuery` always find work done, and so count as waits.
-//! - Graphs have no memory nodes and no external semaphores.
+//! - Graphs have no external semaphores.
 //! - Memory that goes back to a pool goes back to the device.
 //! - Event times are simulated. After the first one that a program reads, a note appears on standard error.
 //! - Managed and pinned host memory is copied to the device before each launch and back after it.
-//! - Of the driver API there are tensor maps and the names of errors, by `cudaGetDriverEntryPoint` and as symbols.
+//! - Of the driver API there are the functions for devices, contexts, modules, launches, memory, streams and events, tensor maps and
+//!   the names of errors, by `cudaGetDriverEntryPoint` and as symbols.
 //! - An unsupported function returns `cudaErrorNotSupported` and prints its name on standard error.
 
 mod api;

@@ -133,6 +133,11 @@ fn work_that_nothing_orders_is_told_with_both_sides() {
             "nothing orders `cudaMemcpyAsync` in stream 2, which reads allocation 3 (4096 bytes)[7], and the host's own code, which writes it",
         ),
         (
+            "wait for managed memory",
+            "3 3",
+            "nothing orders `fill` in the default stream, which writes allocation 4 (4096 bytes)[3], and the host's own code, which reads it",
+        ),
+        (
             "halves",
             "3 3",
             "nothing orders `add` in stream 2, which reads allocation 1 (4096 bytes)[512], and `cudaMemsetAsync` in stream 1, which writes it",
@@ -145,6 +150,32 @@ fn work_that_nothing_orders_is_told_with_both_sides() {
         assert_eq!(stderr.matches("nothing orders").count(), races, "{without}: {stderr}");
         assert!(stderr.contains(title), "{without}: {stderr}");
     }
+}
+
+/// Without other streams and without pinned memory as well.
+#[test]
+fn managed_memory_is_read_after_a_wait() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("early.cu");
+    let source = "__global__ void fill(int* x, int y) { x[threadIdx.x] = y; }\n\
+        int main(int waits, char**) {\n\
+        \x20   int* x;\n\
+        \x20   cudaMallocManaged(&x, 4096);\n\
+        \x20   for (int i = 0; i < 1024; i++) x[i] = i;\n\
+        \x20   fill<<<1, 1024>>>(x, 7);\n\
+        \x20   if (waits > 1) cudaDeviceSynchronize();\n\
+        \x20   int seen = static_cast<volatile int*>(x)[1000];\n\
+        \x20   cudaFree(x);\n\
+        \x20   return seen == 7 ? 0 : 2;\n\
+        }\n";
+    std::fs::write(&path, source).unwrap();
+    let path = path.to_str().unwrap();
+    let early = run(&["--check", path]);
+    let stderr = text(&early.stderr);
+    assert_eq!(early.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("which writes allocation 1 (4096 bytes)[1000]"), "{stderr}");
+    let in_time = run(&["--check", path, "--", "wait"]);
+    assert_eq!(in_time.status.code(), Some(0), "{}", text(&in_time.stderr));
 }
 
 /// One program, whose argument says what goes wrong.

@@ -42,6 +42,14 @@ int main(int argc, char** argv)
     if (!without("wait for the copy")) cudaEventRecord(filled, second), cudaEventSynchronize(filled);
     pinned[7] = 0;
     cudaDeviceSynchronize();
-    cudaFree(x), cudaFree(sum), cudaFreeHost(pinned);
+
+    int* managed;
+    cudaMallocManaged(&managed, bytes);
+    fill<<<1, n>>>(managed, 5);
+    if (!without("wait for managed memory")) cudaDeviceSynchronize();
+    one = static_cast<const volatile int*>(managed)[3];
+    std::printf("%d\n", one);
+    cudaDeviceSynchronize();
+    cudaFree(x), cudaFree(sum), cudaFreeHost(pinned), cudaFree(managed);
     std::printf("%s\n", cudaGetErrorName(cudaGetLastError()));
 }

@@ -32,7 +32,7 @@ pub unsafe fn put<T>(to: *mut T, value: T) -> Result<(), CudaError> {
 ///
 /// # Safety
 /// `from` is null, or points to so many values.
-pub unsafe fn values(from: *const u64, count: usize) -> Vec<u64> {
+pub unsafe fn values<T: Copy>(from: *const T, count: usize) -> Vec<T> {
     if from.is_null() {
         return Vec::new();
     }

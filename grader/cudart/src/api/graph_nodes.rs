@@ -52,6 +52,8 @@ table![
     cudaGraphHostNodeGetParams,
     cudaGraphHostNodeSetParams,
     cudaGraphExecHostNodeSetParams,
+    cudaGraphNodeSetEnabled,
+    cudaGraphNodeGetEnabled,
     cudaGraphDebugDotPrint,
 ];
 
@@ -819,6 +821,31 @@ unsafe extern "C" fn cudaGraphHostNodeGetParams(node: HandleValue, to: *mut Host
         };
         // SAFETY: null is refused; else the program says it is such a structure.
         unsafe { put(to, HostParams { function: Some(function), data }) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaGraphNodeSetEnabled(
+    executable: HandleValue,
+    node: HandleValue,
+    enabled: c_uint,
+) -> u32 {
+    enter(|client| {
+        *client.graphs.enabled(executable, node)? = enabled != 0;
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaGraphNodeGetEnabled(
+    executable: HandleValue,
+    node: HandleValue,
+    to: *mut c_uint,
+) -> u32 {
+    enter(|client| {
+        let enabled = *client.graphs.enabled(executable, node)?;
+        // SAFETY: null is refused; else the program says it is an unsigned int.
+        unsafe { put(to, enabled.into()) }
     })
 }
 

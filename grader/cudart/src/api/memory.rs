@@ -284,6 +284,10 @@ pub(super) unsafe fn copy(
     if to == 0 || from == 0 {
         return Err(CudaError::INVALID_VALUE);
     }
+    // Before the program's memory is touched: a wrong size is no reason to crash, nor to copy a part.
+    if !client.has_room(to, bytes) || !client.has_room(from, bytes) {
+        return Err(CudaError::INVALID_VALUE);
+    }
     let devices = (sides.0 == Place::Device, sides.1 == Place::Device);
     if sides != (Place::Host, Place::Host) {
         client.add_copy_time(bytes, devices == (true, true));
@@ -292,9 +296,6 @@ pub(super) unsafe fn copy(
         // SAFETY: the same contract.
         return unsafe { copy_piece(client, to, from, bytes, devices) };
     }
-    let end = |start: u64| start.checked_add(bytes).ok_or(CudaError::INVALID_VALUE);
-    end(to)?;
-    end(from)?;
     (0..bytes).step_by(MAX_PIECE as usize).try_for_each(|done| {
         let piece = MAX_PIECE.min(bytes - done);
         // SAFETY: the same contract.

@@ -1,6 +1,6 @@
 //! Stream-ordered memory: allocations in a stream, and the pools that they come from.
 
-use super::c::put;
+use super::c::{put, values};
 use super::memory::{alloc, free};
 use super::streams::meant;
 use super::table::table;
@@ -18,6 +18,8 @@ table![
     cudaMemPoolTrimTo,
     cudaMemPoolSetAttribute,
     cudaMemPoolGetAttribute,
+    cudaMemPoolSetAccess,
+    cudaMemPoolGetAccess,
     cudaDeviceGetDefaultMemPool,
     cudaDeviceGetMemPool,
     cudaDeviceSetMemPool,
@@ -164,6 +166,66 @@ unsafe extern "C" fn cudaMemPoolGetAttribute(pool: u64, attribute: c_int, to: *m
                 _ => Err(CudaError::INVALID_VALUE),
             }
         }
+    })
+}
+
+/// The C type `cudaMemLocation`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Location {
+    kind: c_int,
+    id: c_int,
+}
+
+impl Location {
+    /// The only device: `cudaMemLocationTypeDevice` and its number.
+    fn is_the_device(self) -> bool {
+        (self.kind, self.id) == (1, 0)
+    }
+}
+
+/// The C type `cudaMemAccessDesc`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Access {
+    location: Location,
+    flags: c_int,
+}
+
+/// `cudaMemAccessFlagsProtReadWrite`.
+const READ_AND_WRITE: c_int = 3;
+
+/// Gives devices access to a pool. The pool's own device, which is the only one, has it and keeps it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemPoolSetAccess(pool: u64, list: *const Access, count: usize) -> u32 {
+    enter(|client| {
+        if !client.pools.all.contains_key(&pool) || (list.is_null() && count > 0) {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        // SAFETY: the program says that so many descriptions lie there.
+        let list = unsafe { values(list, count) };
+        let keeps =
+            |access: &Access| access.location.is_the_device() && access.flags == READ_AND_WRITE;
+        if list.iter().all(keeps) { Ok(()) } else { Err(CudaError::INVALID_DEVICE) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemPoolGetAccess(
+    to: *mut c_int,
+    pool: u64,
+    location: *const Location,
+) -> u32 {
+    enter(|client| {
+        if !client.pools.all.contains_key(&pool) || location.is_null() {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        // SAFETY: not null; the program says it is a location.
+        if !unsafe { *location }.is_the_device() {
+            return Err(CudaError::INVALID_DEVICE);
+        }
+        // SAFETY: null is refused; else the program says it is such a flag.
+        unsafe { put(to, READ_AND_WRITE) }
     })
 }
 

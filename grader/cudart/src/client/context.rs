@@ -319,14 +319,14 @@ impl Client {
         let launched = Device::launch(self, launch)?;
         self.clock = launched.clock;
         self.print_later(launched.printed.as_bytes());
-        match launched.fault {
+        if let Some(fault) = launched.fault {
             // A GPU reports it at the next call that waits for it, and at every call after that.
-            Some(fault) => {
-                self.fail_later(fault);
-                Ok(())
-            }
-            None => self.fetch_managed(),
+            self.fail_later(fault);
+            return Ok(());
         }
+        self.fetch_managed()?;
+        self.use_shared_pages();
+        Ok(())
     }
 
     /// The present time of the device.
@@ -361,6 +361,13 @@ impl Client {
     /// Whether an address is in memory of the device alone.
     pub fn is_on_device(&self, address: u64) -> bool {
         self.allocation(address).is_some()
+    }
+
+    /// Whether so many bytes from an address on lie within one allocation. Memory of the program's own has any size.
+    pub fn has_room(&self, address: u64, bytes: u64) -> bool {
+        let shared = self.managed.holding(address).map(|(start, pages)| (start, pages.bytes));
+        let allocation = shared.or_else(|| self.allocation(address));
+        allocation.is_none_or(|(start, size)| bytes <= size - (address - start))
     }
 
     /// The start and the size of the device memory that holds an address, or ends there.

@@ -1,4 +1,4 @@
-//! Pinned pages that the program must not touch yet: work of the device that it has not waited for may still access them.
+//! Pinned and managed pages that the program must not touch yet: work of the device that it has not waited for may still access them.
 //!
 //! Between two calls of the runtime such pages are protected by the processor. A program that touches one all the same gets a
 //! signal, whose handler notes the place and opens the page, so that the program goes on; the next call tells the device. Only

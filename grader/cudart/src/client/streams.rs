@@ -97,7 +97,14 @@ impl Client {
         }
     }
 
-    /// Protects the pinned pages that work of the device may still access.
+    /// Notes that a kernel, which may access any memory, has those pages in use that are at the same address on both sides.
+    pub fn use_shared_pages(&mut self) {
+        let is_shared = |kind| matches!(kind, Kind::Managed | Kind::Pinned);
+        let pages = self.managed.0.iter().filter(|(_, pages)| is_shared(pages.kind));
+        self.in_use.extend(pages.map(|(&start, _)| start));
+    }
+
+    /// Protects the managed and pinned pages that work of the device may still access.
     pub fn protect_pages(&mut self) {
         if self.in_use.is_empty() || self.sticky.is_some() {
             return;

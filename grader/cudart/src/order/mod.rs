@@ -41,6 +41,11 @@ pub fn has_streams<'a>(functions: impl IntoIterator<Item = &'a String>) -> bool 
     functions.into_iter().any(makes)
 }
 
+/// Whether a program that calls these functions may have memory that it shares with its kernels, for which it has to wait.
+pub fn shares_memory<'a>(functions: impl IntoIterator<Item = &'a String>) -> bool {
+    functions.into_iter().any(|name| name == "cudaMallocManaged")
+}
+
 /// Two operations of one place in memory, at least one of which writes, that nothing orders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamRace {

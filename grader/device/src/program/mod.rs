@@ -11,7 +11,7 @@ pub use child::main as child_main;
 
 use crate::finding::{Check, Finding, HostFault, Problem};
 use crate::host::{DISK, fault_of_signal};
-use cudart::order::has_streams;
+use cudart::order::{has_streams, shares_memory};
 use cudart::server::serve;
 use cudart::vm::{KernelProfile, VmDevice};
 use cudart::{is_driver_function, source_name};
@@ -143,11 +143,11 @@ pub fn compile(
     if let Some(name) = library.undefined.iter().find(missing) {
         let title = format!("`{name}` is declared and called, but never defined");
         let help = if library_of_nvidia(name) {
-            "the virtual machine has a part of cuBLAS and cuRAND; NVIDIA's libraries need a GPU and nvcc \
-             itself"
+            "the virtual machine has a part of cuBLAS, cuRAND and NVRTC; NVIDIA's libraries need a GPU and \
+             nvcc itself"
         } else if of_the_driver(name) {
-            "of CUDA's driver the virtual machine has tensor maps and the names of errors; use the runtime \
-             for the rest"
+            "of CUDA's driver the virtual machine has devices, contexts, modules, launches, memory, streams and \
+             events; use the runtime for the rest"
         } else {
             "define it, or name the file that does so after this one: the grader links the files that \
              it is given with CUDA's runtime and the C++ library, and nothing else"
@@ -166,7 +166,7 @@ fn of_the_driver(function: &str) -> bool {
 
 /// Is this a function of a library that comes with CUDA, besides its runtime?
 fn library_of_nvidia(function: &str) -> bool {
-    ["cublas", "curand", "cufft", "cusparse", "cusolver", "cudnn", "nccl", "nvml"]
+    ["cublas", "curand", "nvrtc", "cufft", "cusparse", "cusolver", "cudnn", "nccl", "nvml"]
         .iter()
         .any(|name| function.starts_with(name))
 }
@@ -233,7 +233,7 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
     let budget = if checks || confined { usual.budget } else { u64::MAX };
     let mut device = VmDevice::new(Options { budget, ..usual });
     device.claim(arch.capability());
-    if has_streams(&library.undefined) {
+    if has_streams(&library.undefined) || checks && shares_memory(&library.undefined) {
         device.expect_streams();
     }
     if checks {

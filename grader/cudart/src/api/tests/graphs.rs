@@ -101,6 +101,9 @@ unsafe extern "C" {
         bytes: usize,
         kind: c_int,
     ) -> u32;
+    fn cudaGraphAddEmptyNode(to: *mut u64, graph: u64, after: *const u64, count: usize) -> u32;
+    safe fn cudaGraphNodeSetEnabled(executable: u64, node: u64, enabled: c_uint) -> u32;
+    fn cudaGraphNodeGetEnabled(executable: u64, node: u64, to: *mut c_uint) -> u32;
     fn cudaGraphExecUpdate(executable: u64, graph: u64, to: *mut u64) -> u32;
     fn cudaGraphClone(to: *mut u64, graph: u64) -> u32;
     fn cudaGraphNodeFindInClone(to: *mut u64, original: u64, clone: u64) -> u32;
@@ -412,6 +415,44 @@ fn nodes_get_other_parameters_in_a_graph_or_in_one_that_is_ready() {
         let wrong = cudaGraphExecMemsetNodeSetParams(executable, copy, &raw const params);
         assert_eq!(wrong, INVALID_VALUE);
         assert_eq!(cudaGraphMemcpyNodeSetParams1D(7, to, from, 4, kind), INVALID_VALUE);
+    }
+}
+
+#[test]
+fn a_disabled_node_does_nothing_and_the_others_keep_their_order() {
+    let program = Program::new();
+    let x = program.memory(16);
+    let null = std::ptr::null();
+    // SAFETY: of the whole test: addresses of variables and of device memory.
+    unsafe {
+        let graph = made(|to| cudaGraphCreate(to, 0));
+        let set = |value: u64, after: *const u64, count| {
+            let params = [x, 0, value | 4 << 32, 4, 1];
+            made(|to| cudaGraphAddMemsetNode(to, graph, after, count, (&raw const params).cast()))
+        };
+        let first = set(1, null, 0);
+        let second = set(2, &raw const first, 1);
+        let empty = made(|to| cudaGraphAddEmptyNode(to, graph, &raw const second, 1));
+        let executable = made(|to| cudaGraphInstantiate(to, graph, 0));
+        let run = |executable| {
+            let done = (cudaGraphLaunch(executable, 0), cudaDeviceSynchronize());
+            assert_eq!(done, (SUCCESS, SUCCESS));
+            program.read::<1>(x)
+        };
+        assert_eq!(run(executable), [2]);
+        assert_eq!(cudaGraphNodeSetEnabled(executable, second, 0), SUCCESS);
+        let enabled = |node| {
+            let mut value = 9;
+            (cudaGraphNodeGetEnabled(executable, node, &raw mut value), value)
+        };
+        assert_eq!([enabled(first), enabled(second)], [(SUCCESS, 1), (SUCCESS, 0)]);
+        assert_eq!(run(executable), [1]);
+        assert_eq!(cudaGraphNodeSetEnabled(executable, second, 1), SUCCESS);
+        assert_eq!(run(executable), [2]);
+        // Nodes of other kinds, nodes of no graph, and graphs that cannot be launched.
+        assert_eq!(cudaGraphNodeSetEnabled(executable, empty, 0), INVALID_VALUE);
+        assert_eq!(enabled(7), (INVALID_VALUE, 9));
+        assert_eq!(cudaGraphNodeSetEnabled(graph, first, 0), INVALID_VALUE);
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::client::MAX_PIECE;
 
 unsafe extern "C" {
     fn cudaMallocManaged(to: *mut u64, bytes: usize, flags: c_uint) -> u32;
@@ -235,4 +236,27 @@ fn kernels_use_registered_memory_where_the_device_has_it() {
         assert_eq!(cudaHostRegister(here, 32, flags), SUCCESS);
         assert_eq!(cudaDeviceReset(), SUCCESS);
     }
+}
+
+#[test]
+fn a_copy_that_does_not_fit_moves_nothing() {
+    let program = Program::new();
+    // More than one piece, the first of which would fit.
+    let room = 3 * MAX_PIECE as usize / 2;
+    let mut here = vec![7u8; 2 * room];
+    let x = program.memory(room);
+    let mut managed = 0;
+    // SAFETY: addresses of variables, and of so many bytes.
+    unsafe {
+        assert_eq!(cudaMemset(x, 1, room), SUCCESS);
+        assert_eq!(cudaMallocManaged(&raw mut managed, room, 1), SUCCESS);
+    }
+    let there = here.as_mut_ptr() as u64;
+    assert_eq!(copy(x, there, 2 * room, HOST_TO_DEVICE), INVALID_VALUE);
+    assert_eq!(program.read::<1>(x), [0x0101_0101]);
+    assert_eq!(copy(there, x, 2 * room, DEVICE_TO_HOST), INVALID_VALUE);
+    assert_eq!(here, vec![7; 2 * room]);
+    assert_eq!(copy(managed, there, room + 1, DEFAULT), INVALID_VALUE);
+    assert_eq!(copy(managed, there, room, DEFAULT), SUCCESS);
+    assert_eq!(cudaFree(managed), SUCCESS);
 }

@@ -9,6 +9,8 @@ unsafe extern "C" {
     safe fn cudaMemPoolTrimTo(pool: u64, bytes: usize) -> u32;
     fn cudaMemPoolSetAttribute(pool: u64, attribute: c_int, value: *const u64) -> u32;
     fn cudaMemPoolGetAttribute(pool: u64, attribute: c_int, to: *mut u64) -> u32;
+    fn cudaMemPoolSetAccess(pool: u64, list: *const [c_int; 3], count: usize) -> u32;
+    fn cudaMemPoolGetAccess(to: *mut c_int, pool: u64, location: *const [c_int; 2]) -> u32;
     fn cudaDeviceGetDefaultMemPool(to: *mut u64, device: c_int) -> u32;
     fn cudaDeviceGetMemPool(to: *mut u64, device: c_int) -> u32;
     safe fn cudaDeviceSetMemPool(device: c_int, pool: u64) -> u32;
@@ -69,5 +71,28 @@ fn pools_count_what_is_allocated_from_them() {
         // Without it the device uses its own again.
         assert_eq!((cudaMemPoolDestroy(pool), cudaMemPoolDestroy(own)), (SUCCESS, INVALID_VALUE));
         assert_eq!(made(|to| cudaDeviceGetMemPool(to, 0)), own);
+    }
+}
+
+#[test]
+fn the_device_has_access_to_its_pools() {
+    let _program = Program::new();
+    // SAFETY: of the whole test: null, or addresses of variables.
+    unsafe {
+        let pool = made(|to| cudaMemPoolCreate(to, &[0; 11]));
+        let access = |pool, location: [c_int; 2]| {
+            let mut flags = 9;
+            (cudaMemPoolGetAccess(&raw mut flags, pool, &raw const location), flags)
+        };
+        // Reads and writes by the device 0, which is a location of kind 1.
+        assert_eq!(access(pool, [1, 0]), (SUCCESS, 3));
+        assert_eq!(
+            (access(pool, [1, 1]), access(7, [1, 0])),
+            ((INVALID_DEVICE, 9), (INVALID_VALUE, 9))
+        );
+        let set = |list: &[[c_int; 3]]| cudaMemPoolSetAccess(pool, list.as_ptr(), list.len());
+        assert_eq!((set(&[]), set(&[[1, 0, 3]])), (SUCCESS, SUCCESS));
+        assert_eq!((set(&[[1, 0, 0]]), set(&[[1, 1, 3]])), (INVALID_DEVICE, INVALID_DEVICE));
+        assert_eq!(cudaMemPoolSetAccess(pool, std::ptr::null(), 1), INVALID_VALUE);
     }
 }

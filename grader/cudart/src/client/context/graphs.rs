@@ -24,6 +24,8 @@ pub(crate) struct GraphStep {
     branch: Option<u64>,
     waits: Vec<u64>,
     record: Option<u64>,
+    /// Whether its work is done: the program may disable a step, which then is like an empty node.
+    pub enabled: bool,
 }
 
 /// A graph that can be launched.
@@ -162,6 +164,22 @@ impl Graphs {
         let step = steps.find(|(handle, step)| *handle == node && step.work.node_type() == kind);
         step.ok_or(CudaError::INVALID_VALUE)?.1.work = work;
         Ok(())
+    }
+
+    /// Whether a kernel, copy or fill of a graph that can be launched is done at its launches. No other node can be disabled (CUDA Runtime
+    /// API, "cudaGraphNodeSetEnabled").
+    ///
+    /// # Errors
+    /// It has no such node.
+    pub fn enabled(&mut self, executable: u64, node: u64) -> Answer<&mut bool> {
+        let found = self.executables.get_mut(&executable).ok_or(CudaError::INVALID_VALUE)?;
+        let mut steps = found.steps.iter_mut();
+        let (_, step) =
+            steps.find(|(handle, _)| *handle == node).ok_or(CudaError::INVALID_VALUE)?;
+        match step.work {
+            Work::Kernel { .. } | Work::Copy(_) | Work::Fill(_) => Ok(&mut step.enabled),
+            _ => Err(CudaError::INVALID_VALUE),
+        }
     }
 
     /// Keeps nodes where the program can read them, until it is told of others.
@@ -571,6 +589,7 @@ impl Client {
                 branch: streams[branch],
                 waits,
                 record: is_branched.then(|| events[&node]),
+                enabled: true,
             };
             steps.push((node, step));
         }
@@ -618,7 +637,9 @@ impl Client {
         for &event in &step.waits {
             self.note(OrderStep::Wait { stream, event });
         }
-        self.in_stream(stream, |client| client.run(&step.work, stream))?;
+        if step.enabled {
+            self.in_stream(stream, |client| client.run(&step.work, stream))?;
+        }
         if matches!(step.work, Work::Wait(_)) {
             // The host's function that may come next is called elsewhere.
             self.catch_up(Due::Stream(stream))?;
