@@ -689,7 +689,7 @@ fn seed(text: &str) -> Result<u64, String> {
 }
 
 /// Parses `sm_80`, `compute_80` or `80`, if the virtual machine supports that architecture.
-fn arch(text: &str) -> Result<VirtualArch, String> {
+pub(super) fn arch(text: &str) -> Result<VirtualArch, String> {
     let name = ["sm_", "compute_"].iter().find_map(|start| text.strip_prefix(start));
     let name = name.unwrap_or(text);
     let known = MULTIPROCESSORS.iter().map(|known| VirtualArch(known.sm()));

@@ -26,6 +26,7 @@ mod mnist;
 mod new;
 mod next;
 mod nvcc_words;
+mod nvrtc;
 mod open;
 mod profile;
 mod ptx;
@@ -68,6 +69,10 @@ pub fn run() -> ExitCode {
         // Runs a whole program.
         if std::env::args_os().nth(1).is_some_and(|word| word == program::CHILD_COMMAND) {
             return program::child_main();
+        }
+        // Compiles for a program that calls NVRTC.
+        if std::env::args_os().nth(1).is_some_and(|word| word == nvrtc::CHILD_COMMAND) {
+            return nvrtc::child_main();
         }
         // Grades one submission of a class.
         if std::env::args_os().nth(1).is_some_and(|word| word == ::class::worker::CHILD_COMMAND) {

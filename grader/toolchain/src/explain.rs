@@ -277,9 +277,10 @@ fn explain_undefined(
     if let Some(advice) = known_name(name) {
         return advice.to_owned();
     }
-    if ["cublas", "CUBLAS_", "curand", "CURAND_"].iter().any(|start| name.starts_with(start)) {
+    let of_a_library = ["cublas", "CUBLAS_", "curand", "CURAND_", "nvrtc", "NVRTC_"];
+    if of_a_library.iter().any(|start| name.starts_with(start)) {
         return format!(
-            "the grader has a part of cuBLAS and cuRAND, without `{name}`; the book's page on programs lists what it has"
+            "the grader has a part of cuBLAS, cuRAND and NVRTC, without `{name}`; the book's page on programs lists what it has"
         );
     }
     if let Some(declared) = declaration(all, name) {

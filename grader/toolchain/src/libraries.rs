@@ -23,7 +23,7 @@ pub struct NvidiaLibrary {
 }
 
 /// The libraries of which there is a part.
-pub const LIBRARIES: [NvidiaLibrary; 2] = [
+pub const LIBRARIES: [NvidiaLibrary; 3] = [
     NvidiaLibrary {
         headers: &[("cublas_v2.h", include_str!("libraries/cublas_v2.h"))],
         source: ("cublas.cu", include_str!("libraries/cublas.cu")),
@@ -38,6 +38,12 @@ pub const LIBRARIES: [NvidiaLibrary; 2] = [
         source: ("curand.cu", include_str!("libraries/curand.cu")),
         first: "curandCreateGenerator",
         option: "-lcurand",
+    },
+    NvidiaLibrary {
+        headers: &[("nvrtc.h", include_str!("libraries/nvrtc.h"))],
+        source: ("nvrtc.cu", include_str!("libraries/nvrtc.cu")),
+        first: "nvrtcCreateProgram",
+        option: "-lnvrtc",
     },
 ];
 

@@ -199,10 +199,11 @@ mod tests {
     #[test]
     fn libraries_are_seen_by_their_headers_and_first_functions() {
         for (text, header, headers, called) in [
-            ("cublasCreate_v2(&h);", "cublas_v2.h", true, [true, false]),
-            ("curandCreateGeneratorHost(&g, t);", "curand.h", true, [false, true]),
-            ("curand_init(1, 2, 3, &s);", "curand_kernel.h", true, [false, false]),
-            ("mycublasCreate();", "cufft.h", false, [false, false]),
+            ("cublasCreate_v2(&h);", "cublas_v2.h", true, [true, false, false]),
+            ("curandCreateGeneratorHost(&g, t);", "curand.h", true, [false, true, false]),
+            ("curand_init(1, 2, 3, &s);", "curand_kernel.h", true, [false; 3]),
+            ("nvrtcCreateProgram(&p, s, n, 0, 0, 0);", "nvrtc.h", true, [false, false, true]),
+            ("mycublasCreate();", "cufft.h", false, [false; 3]),
         ] {
             let usage = usage(text, &[header]);
             assert_eq!((usage.library_headers(), usage.libraries()), (headers, called), "{text}");

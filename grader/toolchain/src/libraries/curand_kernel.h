@@ -6,7 +6,8 @@
 #include <cuda_runtime.h>
 #include <math.h>
 
-#define CURAND_FUNCTION static __forceinline__ __host__ __device__
+#define CURAND_FUNCTION_MEMBER __forceinline__ __host__ __device__
+#define CURAND_FUNCTION static CURAND_FUNCTION_MEMBER
 
 struct curandStateXORWOW {
     unsigned int d, v[5];
@@ -226,6 +227,78 @@ CURAND_FUNCTION double2 box_muller(unsigned int x0, unsigned int x1, unsigned in
     return box_muller(uniform(x0, x1), y * (1.1102230246251565e-16 * 2) + 1.1102230246251565e-16);
 }
 
+// What Poisson numbers need in the precision of the special function unit. Where nvcc leaves it to the assembler to contract a product and
+// a difference, as it does in cuRAND's own code, the fused operation stands here.
+CURAND_FUNCTION float fast_rsqrt(float x) {
+#ifdef __CUDA_ARCH__
+    asm("rsqrt.approx.f32.ftz %0, %1;" : "=f"(x) : "f"(x));
+    return x;
+#else
+    return 1.0f / sqrtf(x);
+#endif
+}
+CURAND_FUNCTION float fast_exp(float x) {
+#ifdef __CUDA_ARCH__
+    x = x * 1.4426950408889634074;
+    asm("ex2.approx.f32.ftz %0, %1;" : "=f"(x) : "f"(x));
+    return x;
+#else
+    return expf(x);
+#endif
+}
+CURAND_FUNCTION float fast_log(float x) {
+#ifdef __CUDA_ARCH__
+    asm("lg2.approx.f32.ftz %0, %1;" : "=f"(x) : "f"(x));
+    return x * 0.69314718055994530942;
+#else
+    return logf(x);
+#endif
+}
+CURAND_FUNCTION float fast_rcp(float x) {
+#ifdef __CUDA_ARCH__
+    asm("rcp.approx.f32.ftz %0, %1;" : "=f"(x) : "f"(x));
+    return x;
+#else
+    return 1.0f / x;
+#endif
+}
+
+// The logarithm of (n - 1)!: exact up to 8, else by the series of Stirling (Hart et al., "Computer Approximations", 1968, number 5404).
+CURAND_FUNCTION double log_gamma(int n) {
+    const double exact[9] = {1.060460290274525023e1, 0, 0, 6.931471805599453094e-1, 1.791759469228055001, 3.178053830347945620,
+                             4.787491742782045994, 6.579251212010100995, 8.525161361065414300};
+    if (n <= 8) return exact[n < 0 ? (n < -8 ? 0 : -n) : n];
+    double x = n, inverse = 1.0 / x, square = inverse * inverse;
+    double series = -0.1633436431e-2;
+    series = series * square + 0.83645878922e-3;
+    series = series * square - 0.5951896861197e-3;
+    series = series * square + 0.793650576493454e-3;
+    series = series * square - 0.277777777735865004e-2;
+    series = series * square + 0.833333333333331018375e-1;
+    series = series * inverse + 0.918938533204672;
+    double half = 0.5 * log(x), rest = fma(half, x - 0.5, -x);
+    return rest + fma(half, x - 0.5, series);
+}
+
+// A logistic approximation of the distribution of a Poisson number of this mean: 1 / (1 + e^(slope (mean - x) - shift))^2.
+struct Logistic {
+    float mean, slope, shift;
+    CURAND_FUNCTION_MEMBER Logistic(float mean) : mean(mean) {
+        slope = fast_rsqrt(mean - 0.12400979329415655f);
+        slope = 1.43248035075540910f * slope + 0.00025361074907033f;
+        shift = fast_rsqrt(mean - 1.97381164089999420f);
+        shift = 0.21096734870196546f * shift + 0.94201734077887530f;
+    }
+    CURAND_FUNCTION_MEMBER float at(float x) const {
+        float root = 1.0f + fast_exp(fmaf(slope, mean - x, -shift));
+        return fast_rcp(root * root);
+    }
+    CURAND_FUNCTION_MEMBER float inverse(float y) const {
+        float t = shift + fast_log(fast_rsqrt(y) - 1.0f);
+        return fmaf(-t, fast_rcp(slope), mean);
+    }
+};
+
 }  // namespace curand_detail
 
 // XORWOW.
@@ -428,4 +501,41 @@ template <class State> CURAND_FUNCTION double curand_log_normal_double(State* s,
 CURAND_FUNCTION float4 curand_log_normal4(curandStatePhilox4_32_10* s, float mean, float stddev) {
     float4 x = curand_normal4(s);
     return make_float4(expf(mean + stddev * x.x), expf(mean + stddev * x.y), expf(mean + stddev * x.z), expf(mean + stddev * x.w));
+}
+
+// Poisson numbers of any of them: by products of uniform numbers (Knuth, "The Art of Computer Programming", volume 2) where the mean is
+// small, by rounding normal ones where it is large, else by rejection.
+
+template <class State> CURAND_FUNCTION unsigned int curand_poisson(State* s, double mean) {
+    if (mean > 4000) return (unsigned int)(sqrt(mean) * curand_normal_double(s) + mean + 0.5);
+    if (mean < 64) {
+        unsigned int count = 0;
+        float product = expf((float)mean);
+        for (;; count++) {
+            product *= curand_uniform(s);
+            if (!(product > 1.0)) return count;
+        }
+    }
+    const float m = (float)mean, log_mean = curand_detail::fast_log(m);
+    const curand_detail::Logistic logistic(m);
+    while (true) {
+        float x = floorf(logistic.inverse(curand_uniform(s)));
+        float y = curand_uniform(s);
+        float bound = (logistic.at(x + 1.0f) - logistic.at(x)) * 1.3f;
+        float density = curand_detail::fast_exp(fmaf(x, log_mean, -m) - (float)curand_detail::log_gamma((int)(1.0f + x)));
+        if (y * bound < density && bound >= 1e-20) return (unsigned int)x;
+    }
+}
+CURAND_FUNCTION uint4 curand_poisson4(curandStatePhilox4_32_10* s, double mean) {
+    uint4 result;
+    if (mean > 4000) {
+        double2 a = curand_normal2_double(s), b = curand_normal2_double(s);
+        const double root = sqrt(mean);
+        result.x = (unsigned int)(root * a.x + mean + 0.5); result.y = (unsigned int)(root * a.y + mean + 0.5);
+        result.z = (unsigned int)(root * b.x + mean + 0.5); result.w = (unsigned int)(root * b.y + mean + 0.5);
+        return result;
+    }
+    result.x = curand_poisson(s, mean); result.y = curand_poisson(s, mean);
+    result.z = curand_poisson(s, mean); result.w = curand_poisson(s, mean);
+    return result;
 }
