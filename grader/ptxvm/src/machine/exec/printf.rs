@@ -17,6 +17,7 @@ const MAX_STRING: u64 = 1 << 12;
 
 /// A conversion specification such as `%-8.3f`.
 #[derive(Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of C")]
 struct Spec {
     left: bool,
     zero: bool,
