@@ -8,11 +8,13 @@ use crate::other_cases::OtherCases;
 use crate::verdict::TestVerdict;
 use device::backend::Backend;
 use diagnostic::Failure;
+use indexmath::DimExpr;
 use puzzle::case::Case;
-use puzzle::draw::{self, Flavour, Plan};
-use puzzle::spec::{DRAWN, Spec};
+use puzzle::draw::{self, Flavour, Literals, Plan};
+use puzzle::spec::{Arg, DRAWN, Spec};
 use std::sync::OnceLock;
 use std::time::Duration;
+use toolchain::comparisons::comparisons;
 
 /// How many cases are run at most to make one smaller.
 const TRIES: usize = 200;
@@ -41,6 +43,12 @@ impl<'a> DrawnCases<'a> {
         Self { spec, seed, cases: plans.map(|plan| (plan, OnceLock::new())).collect() }
     }
 
+    /// Further cases for one program: sizes and values that its kernels compare with.
+    fn at_literals(spec: &'a Spec, seed: u64, program: &Program) -> Self {
+        let plans = draw::plans_at(spec, seed, &literals(spec, program)).into_iter();
+        Self { spec, seed, cases: plans.map(|plan| (plan, OnceLock::new())).collect() }
+    }
+
     /// How many of the cases cannot be built, and why the first of these cannot.
     pub fn impossible(&self) -> (usize, Option<Failure>) {
         let is_missing = |case: &LazyCase| matches!(case.get(), Some(None));
@@ -65,6 +73,26 @@ impl<'a> DrawnCases<'a> {
             built.as_ref().map(|(case, flavour)| (plan, case, *flavour))
         })
     }
+}
+
+/// What the kernels of a program compare with, as far as the PTX is at hand: that of host code is not.
+fn literals(spec: &Spec, program: &Program) -> Literals {
+    let mut all = Literals::default();
+    for launch in &spec.launches {
+        let Some(symbol) = program.kernels.get(&launch.kernel) else { continue };
+        let found = comparisons(&program.compiled.ptx, symbol);
+        for (terms, value) in found.sums {
+            let size = |(at, factor): (&usize, &i64)| match launch.args.get(*at) {
+                Some(Arg::Size(size)) => Some(format!("{factor}*({size})")),
+                _ => None,
+            };
+            let text: Option<Vec<String>> = terms.iter().map(size).collect();
+            let sum = text.and_then(|terms| DimExpr::parse(&terms.join(" + ")).ok());
+            all.sizes.extend(sum.map(|sum| (launch.kernel.clone(), sum, value)));
+        }
+        all.values.extend(found.values);
+    }
+    all
 }
 
 /// What came of the drawn cases on one backend.
@@ -104,8 +132,9 @@ pub fn judge(
     let backends = vm.iter().map(|vm| vm as &dyn Backend).chain([machine.backend()]);
     let (mut cases, mut time) = (0, Duration::ZERO);
     let mut smallest = None;
+    let own = DrawnCases::at_literals(spec, seed, program);
     for backend in backends {
-        match first_failure(backend, drawn)? {
+        match first_failure(backend, drawn.iter().chain(own.iter()))? {
             Outcome::Pass(passed, took) => (cases, time) = (passed, time + took),
             Outcome::Fail(failing) => {
                 let first = failing.plan.clone();
@@ -133,7 +162,7 @@ pub fn judge(
 /// # Errors
 /// The backend cannot run a case.
 pub fn first(backend: &dyn Backend, drawn: &DrawnCases<'_>) -> Result<TestVerdict, Failure> {
-    Ok(match first_failure(backend, drawn)? {
+    Ok(match first_failure(backend, drawn.iter())? {
         Outcome::Pass(cases, time) => passed(cases, time, drawn.seed),
         Outcome::Fail(failing) => judgement::with_formula(failing.verdict, &failing.case),
     })
@@ -147,15 +176,18 @@ pub fn smallest_failing(
     backend: &dyn Backend,
     drawn: &DrawnCases<'_>,
 ) -> Result<Option<Case>, Failure> {
-    Ok(match first_failure(backend, drawn)? {
+    Ok(match first_failure(backend, drawn.iter())? {
         Outcome::Pass(..) => None,
         Outcome::Fail(failing) => Some(shrink(backend, drawn.spec, drawn.seed, *failing)?.case),
     })
 }
 
-fn first_failure(backend: &dyn Backend, drawn: &DrawnCases<'_>) -> Result<Outcome, Failure> {
+fn first_failure<'d>(
+    backend: &dyn Backend,
+    drawn: impl Iterator<Item = (&'d Plan, &'d Case, Flavour)>,
+) -> Result<Outcome, Failure> {
     let (mut cases, mut time) = (0, Duration::ZERO);
-    for (plan, case, flavour) in drawn.iter() {
+    for (plan, case, flavour) in drawn {
         let (run, verdict) = grade::run_and_judge(backend, case)?;
         if !verdict.passed() {
             let (plan, case) = (Plan { flavour, ..plan.clone() }, case.clone());

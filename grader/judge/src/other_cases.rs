@@ -139,7 +139,7 @@ impl<'s> OtherCases<'s> {
                 kernels.push(launch.kernel.clone());
             }
         }
-        let plan = Plan { number: 0, free, kernels, flavour, before: None };
+        let plan = Plan { number: 0, free, kernels, flavour, literals: Vec::new(), before: None };
         draw::build_exactly(self.spec, &plan, self.seed.wrapping_add(nth))
     }
 
@@ -175,11 +175,11 @@ impl<'s> OtherCases<'s> {
             let alike = drawn.iter_those(move |plan| {
                 (flavours.is_empty() || flavours.contains(&plan.flavour))
                     && plan.kernels.iter().collect::<BTreeSet<_>>() == launched.iter().collect()
+                    // To follow the values of one with thousands of blocks takes seconds.
+                    && draw::elements(self.spec, plan).is_some_and(|elements| elements <= MAX_KEPT)
             });
             let cases = alike.map(|(_, other, _)| other);
-            // To follow the values of one with thousands of blocks takes seconds.
-            let is_small = |other: &&Case| other.elements() <= MAX_KEPT;
-            cases.filter(is_small).filter(move |other| other.expected(&tensor).is_some())
+            cases.filter(move |other| other.expected(&tensor).is_some())
         };
         // Of each kind a few: what small integers do not show, rows that are far apart may.
         let plain = PLAIN.chunks(1).filter(move |_| finite).flat_map({

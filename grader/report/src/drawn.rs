@@ -28,6 +28,9 @@ pub fn smallest(verdict: &TestVerdict) -> Option<String> {
         Flavour::NotANumber => "its data: NaN in some elements, zeros in others",
         Flavour::Infinite => "its data: infinities among other values",
         Flavour::Stated => "its data: NaN or infinity in some elements",
+        Flavour::Compared => {
+            "its data: numbers that the kernel compares with, among small integers"
+        }
         Flavour::AfterOthers => {
             "its data: small integers; the kernels or functions ran on others before, of other sizes"
         }

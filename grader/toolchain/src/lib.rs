@@ -11,6 +11,7 @@
 
 mod assembler;
 pub mod cache;
+pub mod comparisons;
 mod compile;
 pub mod confinement;
 pub mod env;

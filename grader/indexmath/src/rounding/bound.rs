@@ -12,7 +12,7 @@
 //! every partial sum in every order is exact, and so the bound is 0.
 
 use crate::dtype::DType;
-use crate::rounding::format::Format;
+use crate::rounding::format::{Format, power_of_two};
 use crate::rounding::profile::RoundingProfile;
 
 /// The factor λ of the probabilistic bound. Right results of irregular data were seen to need 2 (lognormal products,
@@ -65,7 +65,7 @@ pub(crate) fn store(
     let roundings = (terms - 1.0).max(0.0) + profile.roundings;
     let exact_sums = profile
         .fraction_bits
-        .is_some_and(|bits| magnitude * 2_f64.powi(bits) <= format.exact_up_to);
+        .is_some_and(|bits| magnitude * power_of_two(bits) <= format.exact_up_to);
     let exact = propagated == 0.0 && (exact_sums || roundings == 0.0 || magnitude == 0.0);
     // What is not a number, or infinite, and only copied, must be that.
     if propagated == 0.0 && roundings == 0.0 && !value.is_finite() && dtype.is_float() {

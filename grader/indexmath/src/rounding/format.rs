@@ -109,15 +109,27 @@ impl Format {
         let step = (exponent - self.precision + 1).max(self.min_exponent);
         // Scaling by a power of two is exact here; two steps, since 2^-step may overflow.
         let half = step / 2;
-        let scaled = value * 2_f64.powi(-half) * 2_f64.powi(half - step);
-        let rounded = scaled.round_ties_even() * 2_f64.powi(half) * 2_f64.powi(step - half);
+        let scaled = value * power_of_two(-half) * power_of_two(half - step);
+        let rounded = scaled.round_ties_even() * power_of_two(half) * power_of_two(step - half);
         if rounded.abs() > self.max { f64::INFINITY.copysign(value) } else { rounded }
     }
+}
+
+/// 2 to a power that makes a normal number, from -1022 to 1023: for each element, and so without the loop of `powi`.
+pub(crate) fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn powers_of_two_are_those_of_powi() {
+        for exponent in -1022..=1023 {
+            assert_eq!(power_of_two(exponent), 2_f64.powi(exponent), "{exponent}");
+        }
+    }
 
     #[test]
     fn formats_hold_what_they_can_store() {

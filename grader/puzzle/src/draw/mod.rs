@@ -12,9 +12,11 @@ use crate::oracle;
 use crate::rng::Stream;
 use crate::spec::{DRAWN, Data, DataKind, Draw, DrawnSizes, Spec, Test, kernel_sets};
 use diagnostic::Failure;
-use indexmath::Dims;
+use indexmath::{DimExpr, Dims};
 use permitted::{Allowed, Permitted, chooses};
+use sizes::Drawer;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 pub use values::Flavour;
 
 /// Small cases with exact integers.
@@ -38,6 +40,15 @@ const INFINITE_CORNERS: usize = 4;
 /// Cases in which two sizes are equal and others are as small as they can be.
 const EQUAL: usize = 12;
 
+/// The size of numbers that do no harm in any formula.
+const ORDINARY: RangeInclusive<f64> = 1e-6..=1e6;
+
+/// Cases with the numbers that a kernel compares with.
+const WITH_LITERALS: usize = 4;
+
+/// The number of the first case at a kernel's literals, beyond those of all others.
+const AT_LITERALS: usize = 10_000;
+
 /// What a small case may cost, in multiplications and additions. It keeps a whole run within a tenth of a second.
 const SMALL_STEPS: u64 = 30_000;
 
@@ -52,6 +63,8 @@ pub struct Plan {
     pub kernels: Vec<String>,
     /// The data of the inputs that `[draw]` leaves open.
     pub flavour: Flavour,
+    /// With [`Flavour::Compared`], the numbers that the kernel compares with.
+    pub literals: Vec<f64>,
     /// With [`Flavour::AfterOthers`], the free sizes at which the kernels run before.
     pub before: Option<Dims>,
 }
@@ -70,8 +83,7 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
     let sets = kernel_sets(&spec.tests, &spec.launches);
     let mut stream = Stream::new(seed, DRAWN, "sizes");
     let flavours = Flavour::order(&mut stream);
-    let first_pair = stream.below(1 << 16) as usize;
-    let mut drawer = sizes::Drawer { spec, drawn, kernels: &sets[0], first_pair, stream };
+    let mut drawer = Drawer::new(spec, drawn, &sets[0], stream);
     let mut all: Vec<Option<Dims>> = Vec::new();
     let mut how: Vec<(usize, Flavour)> = Vec::new();
     for i in 0..EXACT {
@@ -171,9 +183,45 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
     let of = |(number, free): (usize, Option<Dims>)| {
         let (set, flavour) = how[number];
         let before = before.get(&number).cloned();
-        Some(Plan { number, free: free?, kernels: sets[set].clone(), flavour, before })
+        let (kernels, literals) = (sets[set].clone(), Vec::new());
+        Some(Plan { number, free: free?, kernels, flavour, literals, before })
     };
     all.into_iter().enumerate().filter_map(of).collect()
+}
+
+/// The literals of a kernel's comparisons, in which it may treat a size or a value in its own way.
+#[derive(Clone, Debug, Default)]
+pub struct Literals {
+    /// The name of a kernel, an expression of sizes that it takes, and an integer that it compares it with.
+    pub sizes: Vec<(String, DimExpr, i64)>,
+    /// The sizes of numbers that it compares values with.
+    pub values: Vec<f64>,
+}
+
+/// The cases of the run with this seed for a kernel with these comparisons: sizes at its literals, beside them, and at two of
+/// them at once; and data with its numbers. By chance one run in hundreds meets a certain size.
+pub fn plans_at(spec: &Spec, seed: u64, literals: &Literals) -> Vec<Plan> {
+    let Some(drawn) = drawn(spec) else { return Vec::new() };
+    let sets = kernel_sets(&spec.tests, &spec.launches);
+    let mut all = Vec::new();
+    for (nth, kernels) in sets.iter().enumerate() {
+        let of_set = |(kernel, ..): &&(String, DimExpr, i64)| kernels.contains(kernel);
+        let sizes = literals.sizes.iter().filter(of_set).map(|(_, of, at)| (of, *at));
+        let stream = Stream::new(seed, DRAWN, &format!("literals {nth}"));
+        let mut drawer = Drawer::new(spec, drawn, kernels, stream);
+        let sizes = drawer.at_literals(&sizes.collect::<Vec<_>>()).into_iter();
+        let mut cases: Vec<(Dims, Flavour)> = sizes.map(|free| (free, Flavour::Integers)).collect();
+        if !literals.values.is_empty() {
+            let small = (1..=WITH_LITERALS).filter_map(|nth| drawer.small(nth));
+            cases.extend(small.map(|free| (free, Flavour::Compared)));
+        }
+        all.extend(cases.into_iter().map(|(free, flavour)| (free, flavour, kernels)));
+    }
+    let of = |(nth, (free, flavour, kernels)): (usize, (Dims, Flavour, &Vec<String>))| {
+        let (number, literals) = (AT_LITERALS + nth, literals.values.clone());
+        Plan { number, free, kernels: kernels.clone(), flavour, literals, before: None }
+    };
+    all.into_iter().enumerate().map(of).collect()
 }
 
 /// What the inputs may hold whose data `[draw]` leaves open, in a test that launches these kernels.
@@ -210,6 +258,13 @@ pub fn build(spec: &Spec, plan: &Plan, seed: u64) -> Option<(Case, Flavour)> {
     let case =
         |flavour| Some((with_flavour(spec, drawn, (test.clone(), plan), flavour, seed)?, flavour));
     flavours.into_iter().find_map(case)
+}
+
+/// The elements of all tensors of the case of a plan, which is not built for it; `None` if the sizes are not possible.
+pub fn elements(spec: &Spec, plan: &Plan) -> Option<usize> {
+    let test = test(spec, drawn(spec)?, plan)?;
+    let tests = [Some(&test), test.before.as_deref()].into_iter().flatten();
+    Some(tests.flat_map(|test| &test.buffers).map(|buffer| buffer.tensor.len()).sum())
 }
 
 /// As [`build`], but with the plan's data or not at all.
@@ -283,7 +338,12 @@ fn with_values(
     for (i, tensor) in inputs().enumerate() {
         let stream =
             |part: &str| Stream::new(seed, &test.name, &format!("{} {i}{part}", tensor.name));
-        let allowed = permitted.for_input(spec, &tensor.name);
+        let mut allowed = permitted.for_input(spec, &tensor.name);
+        // One input of each case, so that two large numbers are not multiplied.
+        if i == plan.number % (last + 1) {
+            let is_ordinary = |literal: &&f64| allowed.extreme || ORDINARY.contains(*literal);
+            allowed.literals = plan.literals.iter().filter(is_ordinary).copied().collect();
+        }
         let mut made = values::make((flavour, i == last), tensor, stream(""), &allowed);
         // Not of all at first: a formula may square one and take the root of another, and the sign of the first counts.
         if allowed.under_root && stream(" sign").below(4) < quarters {

@@ -32,6 +32,8 @@ pub(super) struct Allowed {
     /// Positive numbers below [`SMALL`] that stand in what is computed from the input: a constant that keeps a root or a
     /// denominator from 0.
     pub constants: Vec<f64>,
+    /// Numbers that the kernel compares with.
+    pub literals: Vec<f64>,
     /// A root or a logarithm is computed from it, which negative values may not allow.
     pub under_root: bool,
     /// It is only multiplied and added, so that sums of small integers are exact.
@@ -124,6 +126,7 @@ impl Permitted {
             subnormal: !reached.iter().any(|(_, text)| is_sum_of_several(text)),
             stated: stated(spec, input),
             constants: small_constants(spec, &reached),
+            literals: Vec::new(),
             under_root: reached.iter().any(|(_, text)| calls(text).any(|f| ROOTS.contains(&f))),
             linear,
             exact: self.statements.iter().all(|(_, text)| is_polynomial(text)),

@@ -1,5 +1,6 @@
 //! Draws sizes: small ones, some with equal sizes, those around the multiples of a block, long ones, and large tensors.
 
+mod at_literals;
 mod between;
 mod long;
 mod multiples;
@@ -9,7 +10,9 @@ use crate::rng::Stream;
 use crate::spec::{DRAWN, DrawnSizes, SizeRange, Spec, Test};
 use indexmath::{Cost, Dims};
 pub(super) use multiples::is_far;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// How often sizes are drawn until some are possible.
 const TRIES: usize = 400;
@@ -53,9 +56,22 @@ pub(super) struct Drawer<'a> {
     /// The pair of sizes that are equal first.
     pub first_pair: usize,
     pub stream: Stream,
+    /// The test of the sizes that were looked at last, which are mostly asked for again: what they cost in several ways.
+    pub last: RefCell<Option<(Dims, Option<Rc<Test>>)>>,
 }
 
 impl<'a> Drawer<'a> {
+    /// Draws sizes that are possible for `kernels` from `stream`.
+    pub fn new(
+        spec: &'a Spec,
+        drawn: &'a DrawnSizes,
+        kernels: &'a [String],
+        mut stream: Stream,
+    ) -> Self {
+        let first_pair = stream.below(1 << 16) as usize;
+        Self { spec, drawn, kernels, first_pair, stream, last: RefCell::default() }
+    }
+
     /// The sizes of the blocks of the launches, along each axis.
     fn blocks(&self) -> BTreeSet<i64> {
         let calls = self.spec.tests.iter().flat_map(|test| &test.calls);
@@ -133,10 +149,18 @@ impl<'a> Drawer<'a> {
         drawn.ranges.iter().map(|range| (range.name.clone(), size(range))).collect()
     }
 
-    fn test(&self, free: &Dims) -> Option<Test> {
+    fn test(&self, free: &Dims) -> Option<Rc<Test>> {
+        let mut last = self.last.borrow_mut();
+        if let Some((of, test)) = &*last
+            && of == free
+        {
+            return test.clone();
+        }
         let Self { spec, drawn, kernels, .. } = *self;
         let (names, of) = ((spec.text.as_str(), &spec.sizes), (&spec.tensors, &spec.launches[..]));
-        drawn.test(names, of, DRAWN, kernels, free).ok()
+        let test = drawn.test(names, of, DRAWN, kernels, free).ok().map(Rc::new);
+        *last = Some((free.clone(), test.clone()));
+        test
     }
 
     fn is_possible(&self, free: &Dims, steps: u64) -> bool {

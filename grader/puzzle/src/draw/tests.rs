@@ -621,3 +621,45 @@ fn some_long_sums_nearly_cancel() {
     }
     assert!(seen > 20, "{seen}");
 }
+
+#[test]
+fn sizes_are_at_the_literals_of_a_kernel_and_beside_them() {
+    let spec = puzzle("07_conv_forward.toml");
+    let size =
+        |text: &str, value| ("conv2d_forward".to_owned(), DimExpr::parse(text).unwrap(), value);
+    // Also a size that needs others, one that is derived, and how far two are apart.
+    let sizes = vec![size("1*(F)", 17), size("1*(H) + -1*(F)", 40), size("1*(H) + -1*(W)", 1)];
+    let literals = Literals { sizes, values: vec![1e30, 12_345.0] };
+    for seed in 0..5 {
+        let plans = plans_at(&spec, seed, &literals);
+        let some = |is: &dyn Fn(&Dims) -> bool| plans.iter().any(|plan| is(&plan.free));
+        for beside in -1..=1 {
+            assert!(some(&|free| free["F"] == 17 + beside), "{seed}: {beside}");
+            assert!(some(&|free| free["H"] - free["F"] == 40 + beside), "{seed}: {beside}");
+            assert!(some(&|free| free["H"] - free["W"] == 1 + beside), "{seed}: {beside}");
+        }
+        assert!(some(&|free| free["F"] == 17 && free["H"] - free["W"] == 1), "{seed}");
+        let drawn = drawn(&spec).unwrap();
+        assert!(plans.iter().all(|plan| drawn.allows(&spec, &plan.free)), "{seed}");
+        let compared = plans.iter().filter(|plan| plan.flavour == Flavour::Compared);
+        let cases: Vec<(Case, Flavour)> =
+            compared.map(|p| build(&spec, p, seed).unwrap()).collect();
+        assert!(cases.iter().all(|(_, flavour)| *flavour == Flavour::Compared), "{seed}");
+        assert_eq!(cases.len(), WITH_LITERALS);
+        let inputs = || cases.iter().flat_map(|(case, _)| start(case, "input"));
+        for literal in [12_345.0, 1e30] {
+            let near = |value: f64| (0.4 * literal..=2.1 * literal).contains(&value.abs());
+            assert!(inputs().any(near), "{seed}: {literal}");
+        }
+    }
+    assert!(plans_at(&spec, 1, &Literals::default()).is_empty());
+}
+
+#[test]
+fn the_elements_of_a_case_are_known_before_it_is_built() {
+    let spec = puzzle("02_matmul.toml");
+    for plan in plans(&spec, 3).iter().filter(|plan| elements(&spec, plan).unwrap() < 2_000) {
+        let built = build(&spec, plan, 3).map(|(case, _)| case.elements());
+        assert_eq!(built, elements(&spec, plan), "{plan:?}");
+    }
+}

@@ -39,6 +39,8 @@ pub enum Flavour {
     Infinite,
     /// Values that are not finite, where a test of the spec says what becomes of them.
     Stated,
+    /// Numbers that the kernel compares with, their neighbours, and twice and half of them, among small integers.
+    Compared,
     /// Small integers, after the same kernels ran on others: a kernel may keep something from one launch for the next.
     AfterOthers,
 }
@@ -75,6 +77,7 @@ impl Flavour {
             Self::Tiny | Self::Huge => allowed.extreme,
             Self::Infinite => allowed.infinite != Infinite::Nowhere,
             Self::Stated => !allowed.stated.is_empty(),
+            Self::Compared => !allowed.literals.is_empty(),
             _ => true,
         }
     }
@@ -317,6 +320,20 @@ pub(super) fn make(
                 (0..len).map(|_| value()).collect()
             }
         },
+        Flavour::Compared => {
+            let (literals, unit) =
+                (&allowed.literals, 2_f64.powi(if most > 20 { -23 } else { -10 }));
+            let near = [1.0, 1.0 + unit, 1.0 - unit, 2.0, 0.5];
+            let mut value = || {
+                if s.below(2) == 0 {
+                    return s.integer(9);
+                }
+                let literal = literals[s.below(literals.len() as u32) as usize];
+                let size = literal * near[s.below(near.len() as u32) as usize];
+                if s.below(2) == 0 { size } else { -size }
+            };
+            (0..len).map(|_| value()).collect()
+        }
         Flavour::Stated => {
             let mut values: Vec<f64> = (0..len).map(|_| s.integer(9)).collect();
             // In turn, and densely in small tensors, so that each occurs where there is room.

@@ -9,6 +9,7 @@ use crate::tensor::Tensor;
 use indexmath::Dims;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// How far beyond that it may be: not always by one, so that no remainder is special.
 const BEYOND: usize = 40;
@@ -218,16 +219,16 @@ impl Drawer<'_> {
         name: &str,
         (count, reach): (Count, usize),
         (most, most_cost): (usize, u64),
-    ) -> Option<(Dims, Test)> {
+    ) -> Option<(Dims, Rc<Test>)> {
         let drawn = self.drawn;
         let mut free = least.clone();
         let len = |test: &Test| {
             let tensor = test.buffers.iter().find(|b| b.tensor.name == name);
             tensor.map_or(0, |b| count.of(&b.tensor))
         };
-        let mut elements = len(&self.test(&free)?);
+        let mut elements = len(self.test(&free)?.as_ref());
         loop {
-            let mut cheapest: Option<(u64, &SizeRange, Dims, Test)> = None;
+            let mut cheapest: Option<(u64, &SizeRange, Dims, Rc<Test>)> = None;
             for range in &drawn.ranges {
                 let size = (2 * free[&range.name] + self.below(2) as i64).max(2);
                 let grown = with_size(&free, range, size.min(range.longest));
