@@ -66,6 +66,8 @@ pub struct VmDevice {
     /// The modules by number; `None` for one that was unloaded.
     modules: Vec<Option<Loaded>>,
     profiles: Option<Profiles>,
+    /// The PTX of the modules that were loaded while launches are counted, by number, also of those that were unloaded.
+    counted: BTreeMap<u64, String>,
     arrays: Arrays,
     /// The limits that a program has set.
     limits: BTreeMap<Limit, u64>,
@@ -97,8 +99,6 @@ struct Loaded {
     module: Arc<Module>,
     /// The architecture of its PTX.
     target: u32,
-    /// Its PTX, if launches are counted.
-    ptx: String,
 }
 
 impl VmDevice {
@@ -134,13 +134,13 @@ impl VmDevice {
 
     /// The PTX of a module that was loaded while launches are counted.
     pub fn ptx(&self, module: u64) -> Option<&str> {
-        self.loaded(module).ok().map(|loaded| loaded.ptx.as_str())
+        self.counted.get(&module).map(String::as_str)
     }
 
     /// Adds a module that is already loaded, and returns its number.
     pub fn add(&mut self, module: Arc<Module>) -> u64 {
         let (major, minor) = self.capability();
-        self.modules.push(Some(Loaded { module, target: major * 10 + minor, ptx: String::new() }));
+        self.modules.push(Some(Loaded { module, target: major * 10 + minor }));
         self.modules.len() as u64 - 1
     }
 
@@ -394,8 +394,10 @@ impl Device for VmDevice {
         }
         self.variables = variables;
         let target = fatbin::target(code.ptx).unwrap_or(major * 10 + minor);
-        let ptx = self.profiles.as_ref().map_or_else(String::new, |_| code.ptx.to_owned());
-        self.modules.push(Some(Loaded { module, target, ptx }));
+        if self.profiles.is_some() {
+            self.counted.insert(self.modules.len() as u64, code.ptx.to_owned());
+        }
+        self.modules.push(Some(Loaded { module, target }));
         Ok(self.modules.len() as u64 - 1)
     }
 
