@@ -15,14 +15,15 @@
 //! ```
 //!
 //! [`grade`] is the way of a verdict from a spec and a kernel file; [`batch_compile`] compiles many variants of one file at
-//! once for it; [`drawn`] judges the cases that a run draws; [`explain`] follows a single element. A verdict ([`verdict`]) is data: this crate has no words for it and
-//! prints nothing.
+//! once for it; [`drawn_cases`] has the cases that a run draws, and [`drawn`] judges them; [`explain`] follows a single element. A
+//! verdict ([`verdict`]) is data: this crate has no words for it and prints nothing.
 
 pub mod batch_compile;
 mod branch;
 mod choice;
 pub mod diagnosis;
 pub mod drawn;
+pub mod drawn_cases;
 mod elsewhere;
 pub mod expansion;
 pub mod explain;

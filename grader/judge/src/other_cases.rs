@@ -1,7 +1,7 @@
 //! Further cases of a spec, on which a suspicion about one case that fails is tried. To build a case costs more than to run it, so
 //! each is kept for the next suspicion.
 
-use crate::drawn::DrawnCases;
+use crate::drawn_cases::DrawnCases;
 use indexmath::Dims;
 use puzzle::case::{Case, CaseArg, CaseLaunch};
 use puzzle::draw::{self, Flavour, Plan};

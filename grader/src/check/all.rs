@@ -5,7 +5,7 @@ use super::item::Item;
 use super::named_line::NamedLine;
 use super::{bounds, chapter, drawn, kernels, repeat, signatures, sizes};
 use diagnostic::Failure;
-use judge::drawn::DrawnCases;
+use judge::drawn_cases::DrawnCases;
 use puzzle::workbook::Workbook;
 
 /// Runs all checks except mutation testing; with the lines that the reports on wrong kernels name.

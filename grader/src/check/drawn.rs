@@ -5,7 +5,8 @@ use super::item::Item;
 use super::kernels::{machines, problem};
 use device::gpu;
 use diagnostic::Failure;
-use judge::drawn::{self, DrawnCases};
+use judge::drawn;
+use judge::drawn_cases::DrawnCases;
 use judge::grade::{self, Machine};
 use puzzle::spec::Draw;
 

@@ -1,6 +1,7 @@
 //! Solutions pass the cases that a run draws, whatever the seed.
 
-use judge::drawn::{self, DrawnCases};
+use judge::drawn;
+use judge::drawn_cases::DrawnCases;
 use judge::grade::{self, Machine};
 use puzzle::oracle;
 use puzzle::workbook::Workbook;
