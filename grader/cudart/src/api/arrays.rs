@@ -304,35 +304,34 @@ impl Copy3D {
     /// # Safety
     /// An address that is not in device memory is valid for what is copied.
     unsafe fn run(&self, client: &mut Client) -> Answer<()> {
-        let side = |array: u64, position: Extent, pointer: PitchedPtr| -> Answer<(Side, u64)> {
-            let [x, y, z] = position.sizes();
-            if array == 0 {
-                let pitches = [
-                    pointer.pitch as u64,
-                    (pointer.pitch as u64).wrapping_mul(pointer.height as u64),
-                ];
-                let offset = x
-                    .wrapping_add(y.wrapping_mul(pitches[0]))
-                    .wrapping_add(z.wrapping_mul(pitches[1]));
-                let address = pointer.address.wrapping_add(offset);
-                return Ok((Side::Memory { address, pitches }, 1));
-            }
-            // Of an array, positions and extents count texels.
-            let texel = texel_bytes(client, array)?;
-            Ok((Side::Array { array, origin: [x.wrapping_mul(texel), y, z] }, texel))
-        };
         if (self.from_array == 0) == (self.from.address == 0)
             || (self.to_array == 0) == (self.to.address == 0)
         {
             return Err(CudaError::INVALID_VALUE);
         }
-        let (from, first) = side(self.from_array, self.from_position, self.from)?;
-        let (to, second) = side(self.to_array, self.to_position, self.to)?;
-        if first != second && first > 1 && second > 1 {
+        let arrays = [self.from_array, self.to_array].into_iter().filter(|&array| array != 0);
+        let texels = arrays.map(|array| texel_bytes(client, array)).collect::<Answer<Vec<_>>>()?;
+        if texels.windows(2).any(|pair| pair[0] != pair[1]) {
             return Err(CudaError::INVALID_VALUE);
         }
+        // Where an array takes part, positions and extents count texels, also those in memory; else they count bytes.
+        let unit = texels.into_iter().max().unwrap_or(1);
+        let side = |array: u64, position: Extent, pointer: PitchedPtr| {
+            let [x, y, z] = position.sizes();
+            let x = x.wrapping_mul(unit);
+            if array != 0 {
+                return Side::Array { array, origin: [x, y, z] };
+            }
+            let row = pointer.pitch as u64;
+            let pitches = [row, row.wrapping_mul(pointer.height as u64)];
+            let offset =
+                x.wrapping_add(y.wrapping_mul(pitches[0])).wrapping_add(z.wrapping_mul(pitches[1]));
+            Side::Memory { address: pointer.address.wrapping_add(offset), pitches }
+        };
+        let from = side(self.from_array, self.from_position, self.from);
+        let to = side(self.to_array, self.to_position, self.to);
         let [width, height, depth] = self.extent.sizes();
-        let bytes = width.checked_mul(first.max(second)).ok_or(CudaError::INVALID_VALUE)?;
+        let bytes = width.checked_mul(unit).ok_or(CudaError::INVALID_VALUE)?;
         // SAFETY: the same contract.
         unsafe { copy(client, to, from, [bytes, height, depth], self.kind) }
     }

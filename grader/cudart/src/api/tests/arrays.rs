@@ -197,6 +197,20 @@ fn boxes_are_copied_between_host_arrays_and_memory() {
     let expected: Vec<u8> =
         [54, 64, 94, 104].into_iter().flat_map(|first| first..first + 4).collect();
     assert_eq!(got[..], expected);
+    // Beside an array, positions in memory count texels too: texels 1 and 2 of row 1.
+    let from_texel = Copy3D { from_position: [1, 1, 0], extent: [2, 1, 1], ..in_array };
+    assert_eq!(run(from_texel), SUCCESS);
+    let mut texels = [0u8; 8];
+    let to_texel = Copy3D {
+        from_array: whole,
+        to: [(&raw mut texels) as u64, 8, 8, 1],
+        to_position: [2, 0, 0],
+        extent: [2, 1, 1],
+        kind: DEVICE_TO_HOST,
+        ..Copy3D::default()
+    };
+    assert_eq!(run(to_texel), SUCCESS);
+    assert_eq!(texels, [0, 0, 0, 0, 12, 13, 14, 15]);
     for wrong in [
         Copy3D { to_position: [1, 0, 0], ..in_array },
         Copy3D { to_position: [0, 0, 1], ..in_array },
