@@ -92,13 +92,16 @@ impl Comparisons {
                 self.values.push(size);
             }
         }
-        if let Some(Known::Sum(terms, added)) = sum(left, scaled(right, -1))
+        let difference = sum(left, scaled(right, -1));
+        // With a positive term first, so that `a - b` and `b - a` are one.
+        let is_turned = matches!(&difference, Some(Known::Sum(terms, _))
+            if terms.values().next().is_some_and(|factor| *factor < 0));
+        let turned = if is_turned { scaled(difference, -1) } else { difference };
+        if let Some(Known::Sum(terms, added)) = turned
             && !terms.is_empty()
+            && let Some(number) = added.checked_neg()
         {
-            // With a positive term first, so that `a - b` and `b - a` are one.
-            let sign = if terms.values().next().is_some_and(|factor| *factor < 0) { -1 } else { 1 };
-            let terms = terms.into_iter().map(|(at, factor)| (at, sign * factor)).collect();
-            self.sums.insert((terms, -sign * added));
+            self.sums.insert((terms, number));
         }
     }
 }
@@ -202,6 +205,8 @@ mod tests {
     min.s32 %r4, %r1, 128;
     setp.eq.and.s32 %p2, 777, %r1, %p1;
     setp.gt.s32 %p3, %r2, 50;
+    neg.s32 %r12, %r1;
+    setp.eq.s64 %p8, -9223372036854775808, %r12;
     ld.param.u32 %r5, [k_param_2];
     sub.s32 %r6, %r1, %r5;
     add.s32 %r7, %r6, 1;

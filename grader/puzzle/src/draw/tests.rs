@@ -655,6 +655,19 @@ fn sizes_are_at_the_literals_of_a_kernel_and_beside_them() {
     assert!(plans_at(&spec, 1, &Literals::default()).is_empty());
 }
 
+/// Thousands of literals, and such as no size has, are looked at for a moment only.
+#[test]
+fn a_kernel_may_name_any_number_of_literals() {
+    let spec = puzzle("07_conv_forward.toml");
+    let text = |name: &str| DimExpr::parse(name).unwrap();
+    let kernel = || "conv2d_forward".to_owned();
+    let many = (5..5_000).flat_map(|at| ["F", "H"].map(|name| (kernel(), text(name), at)));
+    let far = [i64::MAX, i64::MIN].map(|at| (kernel(), text("1*(H) + -1*(W)"), at));
+    let plans = |sizes| plans_at(&spec, 1, &Literals { sizes, values: Vec::new() });
+    assert!((1..100).contains(&plans(many.collect()).len()));
+    assert!(plans(far.to_vec()).is_empty());
+}
+
 #[test]
 fn the_elements_of_a_case_are_known_before_it_is_built() {
     let spec = puzzle("02_matmul.toml");

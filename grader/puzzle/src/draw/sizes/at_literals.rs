@@ -1,6 +1,6 @@
 //! Sizes at the literals that a kernel compares sizes with.
 
-use super::{Drawer, LONG_COST, TRIES, with_size};
+use super::{Drawer, LONG_COST, with_size};
 use crate::spec::SizeRange;
 use indexmath::{DimExpr, Dims};
 
@@ -9,6 +9,15 @@ const MOST: usize = 48;
 
 /// Smaller literals beside a single size are in the code of any loop that the compiler unrolls, and small cases have all such sizes.
 const SMALLEST: i64 = 5;
+
+/// How many literals are looked at: special code names few, and a kernel may name thousands.
+const MOST_LITERALS: usize = 12;
+
+/// How many sets of literals are given up, at which no sizes were found.
+const MOST_FAILED: usize = 48;
+
+/// How often other sizes are drawn for some literals: so often of any size, then so often of smaller ones, then of the smallest.
+const DRAWS: usize = 8;
 
 /// How many cases have the same sizes at literals, if there are few of these.
 const MOST_ALIKE: usize = 6;
@@ -28,7 +37,16 @@ impl Drawer<'_> {
     /// conditions on two sizes, and all; then one more or one less in one of them or in both.
     pub fn at_literals(&mut self, sizes: &[(&DimExpr, i64)]) -> Vec<Dims> {
         let is_special = |(of, at): &(&DimExpr, i64)| *at >= SMALLEST || of.names().len() > 1;
-        let sizes: Vec<_> = sizes.iter().copied().filter(is_special).collect();
+        let mut sizes: Vec<_> = sizes.iter().copied().filter(is_special).collect();
+        while sizes.len() > MOST_LITERALS {
+            let one = self.below(sizes.len());
+            sizes.swap_remove(one);
+        }
+        // What no case has alone, none has beside another one.
+        sizes.retain(|&(of, at)| {
+            let beside = [at, at.saturating_add(1), at.saturating_sub(1)];
+            beside.iter().any(|&at| self.with_values(&[(of, at)], OTHERS[0]).is_some())
+        });
         let pairs = sizes.iter().enumerate().flat_map(|(i, first)| {
             let others = sizes[..i].iter().filter(|(other, _)| *other != first.0);
             others.map(move |other| [*first, *other])
@@ -37,9 +55,11 @@ impl Drawer<'_> {
         let mut targets: Vec<Vec<(&DimExpr, i64)>> = Vec::new();
         for (first, second) in BESIDE {
             if second == 0 {
-                targets.extend(sizes.iter().map(|&(of, at)| vec![(of, at + first)]));
+                targets.extend(sizes.iter().map(|&(of, at)| vec![(of, at.saturating_add(first))]));
             }
-            let beside = |[a, b]: &[(_, i64); 2]| vec![(a.0, a.1 + first), (b.0, b.1 + second)];
+            let beside = |[a, b]: &[(_, i64); 2]| {
+                vec![(a.0, a.1.saturating_add(first)), (b.0, b.1.saturating_add(second))]
+            };
             targets.extend(pairs.iter().map(beside));
             if (first, second) == (0, 0) && sizes.len() > 2 {
                 targets.push(sizes.clone());
@@ -47,12 +67,16 @@ impl Drawer<'_> {
         }
         let draws = (MOST / targets.len().max(1)).clamp(OTHERS.len(), MOST_ALIKE);
         let mut found: Vec<Dims> = Vec::new();
+        let mut failed = 0;
         for wanted in targets {
+            let mut is_possible = false;
             for others in OTHERS.into_iter().cycle().take(draws) {
-                let free = self.with_values(&wanted, others).filter(|free| !found.contains(free));
-                found.extend(free);
+                let free = self.with_values(&wanted, others);
+                is_possible |= free.is_some();
+                found.extend(free.filter(|free| !found.contains(free)));
             }
-            if found.len() >= MOST {
+            failed += usize::from(!is_possible);
+            if found.len() >= MOST || failed > MOST_FAILED {
                 break;
             }
         }
@@ -62,9 +86,9 @@ impl Drawer<'_> {
     /// Sizes at which these expressions have these values, the others as `choose` takes them.
     fn with_values(&mut self, wanted: &[(&DimExpr, i64)], choose: Choice) -> Option<Dims> {
         let drawn = self.drawn;
-        (0..TRIES / 4).find_map(|i| {
+        (0..3 * DRAWS).find_map(|i| {
             // Smaller and smaller at last, until they are cheap enough.
-            let mut free = match (i * 10 / TRIES).checked_sub(1) {
+            let mut free = match (i / DRAWS).checked_sub(1) {
                 None => self.random(None, |values| choose(&mut values.take(2))),
                 Some(more) => self.random(None, |values| values.take(1 + more).min()),
             };
