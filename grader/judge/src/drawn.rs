@@ -12,6 +12,8 @@ use diagnostic::Failure;
 use puzzle::case::Case;
 use puzzle::draw::{self, Flavour, Plan};
 use puzzle::spec::{DRAWN, Spec};
+use std::cell::LazyCell;
+use std::iter;
 use std::time::Duration;
 
 /// How many cases are run at most to make one smaller.
@@ -60,9 +62,11 @@ pub fn judge(
     let backends = vm.iter().map(|vm| vm as &dyn Backend).chain([machine.backend()]);
     let (mut cases, mut time) = (0, Duration::ZERO);
     let mut smallest = None;
-    let own = DrawnCases::at_literals(spec, seed, program);
+    // Only a program that passes the others needs these.
+    let own = LazyCell::new(|| DrawnCases::at_literals(spec, seed, program));
     for backend in backends {
-        match first_failure(backend, drawn.iter().chain(own.iter()))? {
+        let own = iter::once_with(|| own.iter()).flatten();
+        match first_failure(backend, drawn.iter().chain(own))? {
             Outcome::Pass(passed, took) => (cases, time) = (passed, time + took),
             Outcome::Fail(failing) => {
                 let first = failing.plan.clone();
