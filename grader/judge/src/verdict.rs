@@ -140,6 +140,53 @@ pub struct TensorDiff {
     pub correct_sources: Vec<String>,
 }
 
+/// How many wrong elements a difference lists.
+const MAX_MISMATCHES: usize = 64;
+
+impl TensorDiff {
+    /// A difference that nothing explains yet, of a tensor with these deviations of its elements. `mismatch` describes an element, by its
+    /// row-major index; `first` is the wrong one whose terms are to be followed.
+    pub fn new(
+        tensor: Tensor,
+        errors: Vec<Deviation>,
+        first: usize,
+        mismatch: impl Fn(usize) -> Mismatch,
+    ) -> Self {
+        let count = |kind: Deviation| errors.iter().filter(|&&error| error == kind).count();
+        let wrong: Vec<bool> = errors.iter().map(|&error| error != Deviation::Correct).collect();
+        let places = || (0..wrong.len()).filter(|&flat| wrong[flat]);
+        Self {
+            wrong_count: places().count(),
+            unwritten_count: count(Deviation::Unwritten),
+            nan_count: count(Deviation::Nan),
+            mismatches: places().take(MAX_MISMATCHES).map(&mismatch).collect(),
+            terms: TermDiff {
+                mismatch: mismatch(first),
+                formula: None,
+                thread: None,
+                compared: None,
+            },
+            cause: None,
+            variant: None,
+            part: None,
+            inputs: None,
+            branch: None,
+            half_step: None,
+            choice: None,
+            places: None,
+            size_limit: None,
+            origins: Vec::new(),
+            threads: None,
+            always: None,
+            calls: None,
+            correct_sources: Vec::new(),
+            tensor,
+            errors,
+            wrong,
+        }
+    }
+}
+
 impl TensorDiff {
     /// Whether every element is what it was, or NaN, whatever the formula says.
     pub fn computes_nothing(&self) -> bool {

@@ -6,7 +6,7 @@ use device::finding::{Element, Problem, SourceLoc, ThreadId};
 use device::provenance::ElementRead;
 use device::provenance::Provenance;
 use judge::judgement::{element_to_trace, judge, with_formula, with_provenance};
-use judge::verdict::{Deviation, Mismatch, TensorDiff, TermDiff, TestVerdict};
+use judge::verdict::{Deviation, Mismatch, TensorDiff, TestVerdict};
 use ptxvm::finding::{AccessKind, OutOfBounds, Space};
 use puzzle::case::{Case, Role};
 use puzzle::spec::Spec;
@@ -209,7 +209,6 @@ pub(super) fn diff(shape: &[usize], errors: &[Deviation]) -> TensorDiff {
     let tensor = Tensor { name: "t".into(), dtype: DType::F32, shape: shape.into() };
     let mut errors = errors.to_vec();
     errors.resize(tensor.len(), Deviation::Correct);
-    let count = |kind: Deviation| errors.iter().filter(|&&e| e == kind).count();
     let mismatch = |flat: usize| Mismatch {
         flat,
         expected: 1.0,
@@ -221,30 +220,6 @@ pub(super) fn diff(shape: &[usize], errors: &[Deviation]) -> TensorDiff {
         },
         allowed: 0.0,
     };
-    let wrong: Vec<bool> = errors.iter().map(|&e| e != Deviation::Correct).collect();
-    let mismatches: Vec<Mismatch> = (0..wrong.len()).filter(|&i| wrong[i]).map(mismatch).collect();
-    TensorDiff {
-        wrong_count: mismatches.len(),
-        unwritten_count: count(Deviation::Unwritten),
-        nan_count: count(Deviation::Nan),
-        terms: TermDiff { mismatch: mismatches[0], formula: None, thread: None, compared: None },
-        mismatches,
-        cause: None,
-        variant: None,
-        part: None,
-        inputs: None,
-        branch: None,
-        half_step: None,
-        choice: None,
-        places: None,
-        size_limit: None,
-        origins: Vec::new(),
-        threads: None,
-        always: None,
-        calls: None,
-        correct_sources: Vec::new(),
-        tensor,
-        wrong,
-        errors,
-    }
+    let first = errors.iter().position(|&error| error != Deviation::Correct);
+    TensorDiff::new(tensor, errors.clone(), first.expect("one is wrong"), mismatch)
 }

@@ -1,14 +1,11 @@
 //! Element by element: is it correct, and how far off is it?
 
 use super::cause;
-use crate::verdict::{Deviation, Mismatch, TensorDiff, TermDiff};
+use crate::verdict::{Deviation, Mismatch, TensorDiff};
 use device::backend::RunTensor;
 use indexmath::Approx;
 use puzzle::case::is_within_bound;
 use puzzle::tensor::Tensor;
-
-/// How many mismatches a diff lists.
-pub(super) const MAX_MISMATCHES: usize = 64;
 
 /// What an output is compared with, and what helps to explain a difference.
 pub(super) struct Expected<'a> {
@@ -37,52 +34,29 @@ pub(super) fn diff(tensor: &Tensor, reference: &Expected, got: &RunTensor) -> Op
         .zip(got.values.iter().zip(&got.written))
         .map(|(expected, (&got, &written))| deviation(expected, got, written))
         .collect();
-    let wrong: Vec<bool> = errors.iter().map(|&e| e != Deviation::Correct).collect();
     let mismatch = |flat: usize| Mismatch {
         flat,
         expected: expected[flat].value,
         got: got.written[flat].then_some(got.values[flat]),
         allowed: expected[flat].bound,
     };
-    let wrong_places = || (0..wrong.len()).filter(|&flat| wrong[flat]);
+    let wrong_places = || (0..errors.len()).filter(|&flat| errors[flat] != Deviation::Correct);
     let first = wrong_places().find(|&flat| got.written[flat]).or_else(|| wrong_places().next())?;
-    let count = |kind: Deviation| errors.iter().filter(|&&e| e == kind).count();
+    let diff = TensorDiff::new(tensor.clone(), errors, first, mismatch);
     let view = cause::View {
         shape: &tensor.shape,
         dtype: tensor.dtype,
         expected,
         got: &got.values,
         written: &got.written,
-        wrong: &wrong,
+        wrong: &diff.wrong,
         start,
         block,
         vectors,
         alike,
     };
-    Some(TensorDiff {
-        wrong_count: wrong_places().count(),
-        unwritten_count: count(Deviation::Unwritten),
-        nan_count: count(Deviation::Nan),
-        mismatches: wrong_places().take(MAX_MISMATCHES).map(mismatch).collect(),
-        terms: TermDiff { mismatch: mismatch(first), formula: None, thread: None, compared: None },
-        cause: cause::likely(&view),
-        variant: None,
-        part: None,
-        inputs: None,
-        branch: None,
-        half_step: None,
-        choice: None,
-        places: None,
-        size_limit: None,
-        origins: Vec::new(),
-        threads: None,
-        always: None,
-        calls: None,
-        correct_sources: Vec::new(),
-        tensor: tensor.clone(),
-        errors,
-        wrong,
-    })
+    let cause = cause::likely(&view);
+    Some(TensorDiff { cause, ..diff })
 }
 
 fn deviation(expected: &Approx, got: f64, written: bool) -> Deviation {
