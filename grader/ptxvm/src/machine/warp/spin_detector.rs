@@ -203,6 +203,14 @@ impl SpinDetector {
         probe.reads_nothing_new() && probe.polled.values().flatten().all(is_known)
     }
 
+    /// The verdict on lanes that spin although their registers change: where they do so again, they are known.
+    pub(super) fn found(&mut self, probe: SpinProbe) -> SpinVerdict {
+        let ran = probe.ran_at_all;
+        let polled = probe.into_polled();
+        self.remember(&polled);
+        SpinVerdict::Spinning(ran, polled)
+    }
+
     /// Ends a probe that has shown spinning lanes: the next one comes soon.
     pub fn note_spinning(&mut self, executed: u64) {
         self.probe = None;
@@ -235,6 +243,11 @@ impl SpinProbe {
             clock: false,
             lost: false,
         }
+    }
+
+    /// What the lanes have polled.
+    pub(super) fn into_polled(self) -> Vec<PolledValue> {
+        self.polled.into_values().flatten().collect()
     }
 
     /// Whether the lanes have polled something again, and all that they polled was as before.

@@ -36,22 +36,13 @@ impl Warp {
             && probe.is_back(self.current, &self.stack, &self.registers)
             && probe.bytes.iter().all(|(&byte, &value)| unchanged(self, byte, value))
         {
-            return SpinVerdict::Spinning(
-                probe.ran,
-                probe.polled.into_values().flatten().collect(),
-            );
+            return SpinVerdict::Spinning(probe.ran, probe.into_polled());
         }
         if self.spin.still_spins(&probe) {
-            return SpinVerdict::Spinning(
-                probe.ran_at_all,
-                probe.polled.into_values().flatten().collect(),
-            );
+            return SpinVerdict::Spinning(probe.ran_at_all, probe.into_polled());
         }
         if probe.repeated == Repeated::AfterClock && probe.reads_nothing_new() {
-            let ran = probe.ran_at_all;
-            let polled: Vec<_> = probe.polled.into_values().flatten().collect();
-            self.spin.remember(&polled);
-            return SpinVerdict::Spinning(ran, polled);
+            return self.spin.found(*probe);
         }
         if self.executed >= probe.end {
             let ran = probe.ran_at_all;
@@ -68,9 +59,7 @@ impl Warp {
                     if self.executed - since < UNCHANGED_LIMIT {
                         SpinVerdict::Busy
                     } else {
-                        let polled: Vec<_> = probe.polled.into_values().flatten().collect();
-                        self.spin.remember(&polled);
-                        SpinVerdict::Spinning(ran, polled)
+                        self.spin.found(*probe)
                     }
                 }
                 _ => {
