@@ -363,11 +363,14 @@ impl Client {
         self.allocation(address).is_some()
     }
 
-    /// Whether so many bytes from an address on lie within one allocation. Memory of the program's own has any size.
+    /// Whether so many bytes from an address on lie within one allocation. Memory of the program's own may go on to the last address.
     pub fn has_room(&self, address: u64, bytes: u64) -> bool {
         let shared = self.managed.holding(address).map(|(start, pages)| (start, pages.bytes));
         let allocation = shared.or_else(|| self.allocation(address));
-        allocation.is_none_or(|(start, size)| bytes <= size - (address - start))
+        match allocation {
+            Some((start, size)) => bytes <= size - (address - start),
+            None => address.checked_add(bytes).is_some(),
+        }
     }
 
     /// The start and the size of the device memory that holds an address, or ends there.
