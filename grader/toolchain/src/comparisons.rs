@@ -26,8 +26,8 @@ enum Known {
     Float(f64),
 }
 
-/// The comparisons of a kernel by its name in the PTX: those of `setp`, `set`, `min` and `max`, and remainders (PTX ISA 9.7.1, 9.7.3 and 9.7.6), in which
-/// both sides are integers that follow from parameters and literals, or one is a floating-point literal.
+/// The comparisons of a kernel by its name in the PTX: those of `setp`, `set`, `min` and `max`, and remainders (PTX ISA 9.7.1, 9.7.3
+/// and 9.7.6), in which both sides are integers that follow from parameters and literals, or one is a floating-point literal.
 pub fn comparisons(ptx: &str, symbol: &str) -> Comparisons {
     let text = ptx::kernel(ptx, symbol).unwrap_or_default();
     let mut definitions: BTreeMap<&str, usize> = BTreeMap::new();
