@@ -5,18 +5,18 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::Run;
 use super::footprint::Footprint;
-use super::observers::Record;
 use super::outcome::Outcome;
 use super::parallel::{ForkPoint, ParallelFailure};
 use super::run::{BlockStorage, Results};
 use super::schedule::Schedule;
+use crate::instruments::count::monitor::Counter;
 use crate::machine::block::BlockStatus;
 use crate::machine::exec::state::BlockState;
 
 impl Run<'_, '_> {
-    /// Runs all blocks. Returns the outcome, the records, and whether a block did not end.
-    pub(super) fn all<R: Record>(&self) -> (Outcome, R, bool) {
-        let Results { blocks, lane_instructions, records } = self.results();
+    /// Runs all blocks. Returns the outcome, the counters if there are any, and whether a block did not end.
+    pub(super) fn all(&self) -> (Outcome, Option<Counter>, bool) {
+        let Results { blocks, lane_instructions, counters } = self.results();
         let endless = self.stop.load(Relaxed) != u64::MAX || self.work.is_over();
         let mut outcome = self.merged(blocks, lane_instructions);
         if self.work.is_exceeded() {
@@ -24,10 +24,10 @@ impl Run<'_, '_> {
             let (blocks, threads) = (self.grid.blocks(), self.grid.start.threads);
             outcome.findings = vec![self.work.finding(self.grid.env.program, blocks, threads)];
         }
-        (outcome, records, endless)
+        (outcome, counters, endless)
     }
 
-    fn results<R: Record>(&self) -> Results<R> {
+    fn results(&self) -> Results {
         let grid = self.grid;
         let blocks = grid.blocks();
         let mut worker = self.worker(None);
@@ -56,7 +56,7 @@ impl Run<'_, '_> {
                         Ok(rest) => {
                             results.extend(rest.blocks);
                             worker.state.lane_instructions += rest.lane_instructions;
-                            worker.state.monitor.records.add(rest.records);
+                            worker.state.monitor.add(rest.counters.as_ref());
                             break;
                         }
                         Err(failure) => {
@@ -87,18 +87,18 @@ impl Run<'_, '_> {
         // Where the order of blocks mattered, it will matter again.
         let length = if order_matters { 0 } else { lane_instructions / blocks.max(1) };
         grid.env.program.block_length.store(length, Relaxed);
-        Results { blocks: results, lane_instructions, records: monitor.records }
+        Results { blocks: results, lane_instructions, counters: monitor.into_counters() }
     }
 
     /// Runs the first block, which has begun. If it is a long one, a sample of the others decides whether the launch goes on.
-    fn run_first_block<R: Record>(&self, worker: &mut BlockStorage<R>) -> BlockStatus {
+    fn run_first_block(&self, worker: &mut BlockStorage) -> BlockStatus {
         if self.grid.env.program.polls {
             return self.run_block(worker, self.quota());
         }
         let ended = self.run_block(worker, self.long_quota());
         let long = ended == BlockStatus::Paused
             || self.work.is_in_doubt(worker.state.lane_instructions, self.grid.blocks());
-        if long && self.sample::<R>() {
+        if long && self.sample() {
             return BlockStatus::Stopped;
         }
         match ended {

@@ -31,8 +31,7 @@ pub fn launch(
 ) -> Result<Outcome, LaunchError> {
     let setup = Setup::new(module, kernel, launch, memory, options)?;
     let env = setup.env();
-    let (outcome, (), _) = Run::new(&setup.grid(&env), options, true).all();
-    Ok(outcome)
+    Ok(Run::new(&setup.grid(&env), options, true, false).all().0)
 }
 
 /// Like [`launch()`], with counters of the same run: findings and output are the same as without them.
@@ -67,9 +66,8 @@ pub fn launch_counted(
 
 fn counted(setup: &Setup, options: &Options, checked: bool) -> (Outcome, Counters) {
     let env = setup.env();
-    let (outcome, records, endless) =
-        Run::new(&setup.grid(&env), options, checked).all::<Records>();
-    let counters = records.counters.map(|counter| counter.finish(setup.kernel));
+    let (outcome, counters, endless) = Run::new(&setup.grid(&env), options, checked, true).all();
+    let counters = counters.map(|counter| counter.finish(setup.kernel));
     (outcome, Counters { endless, ..counters.unwrap_or_default() })
 }
 
@@ -93,7 +91,7 @@ pub fn launch_reordered(
     if options.cooperative || grid.has_clusters() {
         return Ok(false);
     }
-    let observers = Observers { checks: None, records: Records::default() };
+    let observers = Observers { checks: None, records: None };
     let mut right = true;
     grid.run_sequentially(
         observers,
@@ -141,9 +139,11 @@ pub fn launch_with_provenance(
     let only = provenance.only;
     let records = Records { provenance: Some(provenance), ..Records::default() };
     let wanted = |block| only.is_none_or(|only| only == block);
-    let observers = Observers { checks: None, records };
+    let observers = Observers { checks: None, records: Some(records) };
     grid.run_sequentially(observers, Schedule::Ascending, wanted, |state, _| {
-        state.monitor.records.provenance.as_ref().is_some_and(|provenance| provenance.is_complete())
+        let records = state.monitor.records.as_ref();
+        let provenance = records.and_then(|records| records.provenance.as_ref());
+        provenance.is_some_and(|provenance| provenance.is_complete())
     });
     Ok(())
 }
@@ -173,15 +173,17 @@ pub fn launch_recorded(
         ));
     }
     let records = Records { recorder: Some(Recorder::new(request)), ..Records::default() };
-    let mut block = grid.storage(Observers { checks: None, records });
+    let mut block = grid.storage(Observers { checks: None, records: Some(records) });
     let quota = InstructionQuota { warp: TURN, ..InstructionQuota::UNLIMITED };
     for index in 0..grid.blocks() {
-        if let Some(recorder) = &mut block.state.monitor.records.recorder {
+        let records = block.state.monitor.records.as_mut();
+        if let Some(recorder) = records.and_then(|records| records.recorder.as_mut()) {
             recorder.begin(grid.coordinates(index), grid.start.warps as usize);
         }
         if grid.run_alone(&mut block, index, quota) == BlockStatus::Endless {
             break;
         }
     }
-    Ok(block.state.monitor.records.recorder.map(Recorder::finish).unwrap_or_default())
+    let recorder = block.state.monitor.records.and_then(|records| records.recorder);
+    Ok(recorder.map(Recorder::finish).unwrap_or_default())
 }

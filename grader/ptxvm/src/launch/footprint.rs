@@ -23,7 +23,7 @@ impl Footprint {
     }
 
     /// What a block and those before it have needed.
-    pub(super) fn of<R>(worker: &ResidentBlock<Observers<R>>) -> Self {
+    pub(super) fn of(worker: &ResidentBlock<Observers>) -> Self {
         let flags = worker.state.shared.flag_bytes();
         let Some(checks) = &worker.state.monitor.checks else {
             return Self { global: 0, shared: flags };

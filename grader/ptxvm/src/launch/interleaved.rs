@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::Run;
 use super::footprint::Footprint;
-use super::observers::{Observers, Record};
+use super::observers::Observers;
 use super::run::{BlockResult, BlockStorage, Results};
 use super::schedule::Schedule;
 use super::turns::run_interleaved;
@@ -13,17 +13,17 @@ use crate::machine::block::BlockStatus;
 use crate::machine::monitor::Monitor;
 
 impl Run<'_, '_> {
-    /// Runs the blocks from `next` on, and one that has begun, several at a time. The records include those of the blocks before.
-    pub(super) fn interleaved<R: Record>(
+    /// Runs the blocks from `next` on, and one that has begun, several at a time. The counters include those of the blocks before.
+    pub(super) fn interleaved(
         &self,
-        begun: Option<BlockStorage<'static, R>>,
-        storage: BlockStorage<'static, R>,
+        begun: Option<BlockStorage<'static>>,
+        storage: BlockStorage<'static>,
         mut next: u64,
-    ) -> Results<R> {
+    ) -> Results {
         let blocks = self.grid.blocks();
-        let mut common = self.worker::<R>(None).state.monitor;
+        let mut common = self.worker(None).state.monitor;
         // In boxes, because blocks that wait are passed over again and again.
-        let mut residents: VecDeque<Box<BlockStorage<'static, R>>> =
+        let mut residents: VecDeque<Box<BlockStorage<'static>>> =
             begun.into_iter().map(Box::new).collect();
         for resident in &mut residents {
             resident.state.monitor.exchange(&mut common);
@@ -31,8 +31,7 @@ impl Run<'_, '_> {
             resident.state.printing = 0;
         }
         let mut storage = Some(Box::new(storage));
-        let begin = |free: Option<Box<BlockStorage<'static, R>>>,
-                     common: &mut Observers<'static, R>| {
+        let begin = |free: Option<Box<BlockStorage<'static>>>, common: &mut Observers<'static>| {
             if next == blocks {
                 return None;
             }
@@ -47,7 +46,7 @@ impl Run<'_, '_> {
         };
         let (mut results, mut lane_instructions) = (Vec::new(), 0);
         let mut shared = 0;
-        let end = |worker: &mut BlockStorage<'static, R>, ended: BlockStatus| {
+        let end = |worker: &mut BlockStorage<'static>, ended: BlockStatus| {
             if ended == BlockStatus::Endless {
                 self.stop.fetch_min(worker.index, Relaxed);
             }
@@ -62,6 +61,6 @@ impl Run<'_, '_> {
         let global = common.checks.as_ref().map_or(0, |checks| checks.races.global.most_bytes());
         self.peak.note(Footprint { global, shared: shared * room });
         results.sort_by_key(|result: &BlockResult| result.index);
-        Results { blocks: results, lane_instructions, records: common.records }
+        Results { blocks: results, lane_instructions, counters: common.into_counters() }
     }
 }

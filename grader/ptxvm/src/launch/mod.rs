@@ -33,6 +33,7 @@ struct Run<'r, 'e> {
     pub options: &'r Options,
     /// Whether the checks are on.
     pub checked: bool,
+    pub counted: bool,
     /// The bytes that it touches, if that is asked for.
     pub touched: Option<TouchMonitor>,
     /// Blocks with a higher index need not run.

@@ -1,7 +1,5 @@
-//! All that may watch a launch, by name.
-//!
-//! [`launch()`](crate::launch()) needs the checks alone, so its code is compiled without records: `Observers<()>`. All other
-//! launches share one copy of the machine, `Observers<Records>`, which asks at run time what there is to record.
+//! All that may watch a launch, by name. What there is to check and to record is asked at run time, so that the machine is compiled
+//! once.
 
 use crate::instruments::check::block_conflicts::BlockConflicts;
 use crate::instruments::check::races::Races;
@@ -11,16 +9,16 @@ use crate::instruments::recording::Recorder;
 use crate::instruments::touched::TouchMonitor;
 use crate::instruments::trace::Tracer;
 use crate::instruments::watchpoint::WatchpointMonitor;
-use crate::machine::monitor::{Monitor, forward_to_fields};
+use crate::machine::monitor::forward_to_fields;
 use crate::program::code::Program;
 
 /// All observers of a block.
-pub(crate) struct Observers<'o, R> {
+pub(crate) struct Observers<'o> {
     pub checks: Option<Checks<'o>>,
-    pub records: R,
+    pub records: Option<Records<'o>>,
 }
 
-forward_to_fields!(['o, R: Monitor] Observers<'o, R>: checks: Option<Checks<'o>>, records: R);
+forward_to_fields!(['o] Observers<'o>: checks: Option<Checks<'o>>, records: Option<Records<'o>>);
 
 /// The checks of a launch, and what may be asked for beside them.
 pub(crate) struct Checks<'o> {
@@ -53,29 +51,24 @@ forward_to_fields!(
     recorder: Option<Recorder>
 );
 
-/// Records of a whole launch. Host threads that share its blocks have one each, which are added up in the end.
-pub(crate) trait Record: Monitor + Send {
-    /// The empty record of a program.
-    fn new(program: &Program) -> Self;
-    /// Adds what another one has recorded.
-    fn add(&mut self, other: Self);
-}
-
-/// The record of a launch that records nothing.
-impl Record for () {
-    fn new(_program: &Program) -> Self {}
-    fn add(&mut self, (): Self) {}
-}
-
-/// Only counters can be added up; provenance and recordings follow one host thread.
-impl Record for Records<'_> {
-    fn new(program: &Program) -> Self {
+impl Records<'_> {
+    /// Counters alone, all zero.
+    pub fn counters(program: &Program) -> Self {
         Self { counters: Some(Counter::new(program)), ..Self::default() }
     }
+}
 
-    fn add(&mut self, other: Self) {
-        if let (Some(sum), Some(counters)) = (&mut self.counters, &other.counters) {
-            sum.add(counters);
+impl Observers<'_> {
+    /// The counters, if the launch is counted.
+    pub fn into_counters(self) -> Option<Counter> {
+        self.records?.counters
+    }
+
+    /// Adds what other blocks of the launch have counted.
+    pub fn add(&mut self, others: Option<&Counter>) {
+        let counters = self.records.as_mut().and_then(|records| records.counters.as_mut());
+        if let (Some(sum), Some(others)) = (counters, others) {
+            sum.add(others);
         }
     }
 }

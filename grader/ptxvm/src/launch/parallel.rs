@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::Run;
 use super::footprint::Footprint;
-use super::observers::{Checks, Record};
+use super::observers::Checks;
 use super::run::{BlockResult, BlockStorage, Results};
 use super::schedule::Schedule;
 use crate::instruments::check::block_conflicts::{Conflicts, MAX_BLOCKS};
+use crate::instruments::count::monitor::Counter;
 use crate::machine::block::{BlockStatus, InstructionQuota};
 use crate::memory::buffer::Buffer;
 
@@ -43,7 +44,7 @@ fn expected(lane_instructions: u64, so_far: u64, blocks: u64) -> u64 {
 
 impl Run<'_, '_> {
     /// Whether the blocks from `next` on are worth several host threads.
-    pub(super) fn fork<R>(&self, next: u64, so_far: &BlockStorage<R>) -> Option<ForkPoint> {
+    pub(super) fn fork(&self, next: u64, so_far: &BlockStorage) -> Option<ForkPoint> {
         let blocks = self.grid.blocks();
         if next > 0 {
             let expected = expected(so_far.state.lane_instructions, next, blocks);
@@ -61,12 +62,12 @@ impl Run<'_, '_> {
 
     /// Runs the blocks from `first` on in several host threads, which take the next ones in turn. If that fails, memory is as it
     /// was before.
-    pub(super) fn parallel<R: Record>(
+    pub(super) fn parallel(
         &self,
         first: u64,
-        so_far: &BlockStorage<R>,
+        so_far: &BlockStorage,
         fork: ForkPoint,
-    ) -> Result<Results<R>, ParallelFailure> {
+    ) -> Result<Results, ParallelFailure> {
         let (blocks, memory) = (self.grid.blocks(), self.grid.env.memory);
         let threads = rayon::current_num_threads().min(self.grid.room as usize);
         if threads == 1 || blocks > MAX_BLOCKS {
@@ -92,11 +93,11 @@ impl Run<'_, '_> {
         let results = Results {
             blocks: Vec::new(),
             lane_instructions: 0,
-            records: R::new(self.grid.env.program),
+            counters: self.counted.then(|| Counter::new(self.grid.env.program)),
         };
         let collected = Mutex::new((results, Footprint { global: global + copies, shared: 0 }));
         let work = || {
-            let mut worker = self.worker::<R>(Some(&conflicts));
+            let mut worker = self.worker(Some(&conflicts));
             let mut mine = Vec::new();
             while let Ok(start) = next.fetch_update(Relaxed, Relaxed, take) {
                 for index in start..start + chunk(start) {
@@ -120,7 +121,11 @@ impl Run<'_, '_> {
                 footprint.add(Footprint::of(&worker));
                 results.blocks.append(&mut mine);
                 results.lane_instructions += worker.state.lane_instructions;
-                results.records.add(worker.state.monitor.records);
+                if let (Some(sum), Some(mine)) =
+                    (&mut results.counters, worker.state.monitor.into_counters())
+                {
+                    sum.add(&mine);
+                }
             }
         };
         rayon::in_place_scope(|scope| {

@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::blocks::{Grid, ResidentBlock};
 use super::config::Options;
 use super::footprint::PeakFootprint;
-use super::observers::{Checks, Observers, Record};
+use super::observers::{Checks, Observers, Records};
 use super::work_limit::WorkLimit;
 use crate::finding::Raw;
 use crate::instruments::check::block_conflicts::{BlockConflicts, Conflicts};
 use crate::instruments::check::global::races::GlobalRaces;
 use crate::instruments::check::races::Races;
+use crate::instruments::count::monitor::Counter;
 use crate::instruments::touched::TouchMonitor;
 use crate::instruments::trace::{TracedAccess, Tracer};
 use crate::instruments::watchpoint::WatchpointMonitor;
@@ -32,21 +33,24 @@ pub(super) struct BlockResult {
 }
 
 /// The results of all blocks.
-pub(super) struct Results<R> {
+pub(super) struct Results {
     pub blocks: Vec<BlockResult>,
     pub lane_instructions: u64,
-    pub records: R,
+    /// What these blocks have counted, if the launch is counted.
+    pub counters: Option<Counter>,
 }
 
 /// Storage that one host thread reuses from block to block.
-pub(super) type BlockStorage<'o, R> = ResidentBlock<Observers<'o, R>>;
+pub(super) type BlockStorage<'o> = ResidentBlock<Observers<'o>>;
 
 impl<'r, 'e> Run<'r, 'e> {
-    pub fn new(grid: &'r Grid<'e>, options: &'r Options, checked: bool) -> Self {
+    /// A launch that looks for mistakes if it is checked, and counts instructions and transfers if it is counted.
+    pub fn new(grid: &'r Grid<'e>, options: &'r Options, checked: bool, counted: bool) -> Self {
         Self {
             grid,
             options,
             checked,
+            counted,
             touched: options.touched.then(|| TouchMonitor::new(grid.env.memory)),
             stop: AtomicU64::new(u64::MAX),
             peak: PeakFootprint::default(),
@@ -55,9 +59,10 @@ impl<'r, 'e> Run<'r, 'e> {
     }
 
     /// Storage for blocks, with observers of its own. `conflicts`: those of all host threads.
-    pub fn worker<'c, R: Record>(&self, conflicts: Option<&'c Conflicts>) -> BlockStorage<'c, R> {
+    pub fn worker<'c>(&self, conflicts: Option<&'c Conflicts>) -> BlockStorage<'c> {
         let checks = self.checked.then(|| self.checks(conflicts));
-        self.grid.storage(Observers { checks, records: R::new(self.grid.env.program) })
+        let records = self.counted.then(|| Records::counters(self.grid.env.program));
+        self.grid.storage(Observers { checks, records })
     }
 
     fn checks<'c>(&self, conflicts: Option<&'c Conflicts>) -> Checks<'c> {
@@ -75,11 +80,7 @@ impl<'r, 'e> Run<'r, 'e> {
     }
 
     /// Runs a block that has begun.
-    pub fn run_block<R: Record>(
-        &self,
-        worker: &mut BlockStorage<R>,
-        quota: InstructionQuota,
-    ) -> BlockStatus {
+    pub fn run_block(&self, worker: &mut BlockStorage, quota: InstructionQuota) -> BlockStatus {
         let ResidentBlock { index, state, warps, barriers, .. } = worker;
         let stop = || self.stop.load(Relaxed) < *index;
         let before = (state.lane_instructions, state.printing);
@@ -107,7 +108,7 @@ impl<'r, 'e> Run<'r, 'e> {
     }
 
     /// Takes the result of a block that has ended; None if there is nothing to report.
-    pub fn take_result<R: Record>(&self, worker: &mut BlockStorage<R>) -> Option<BlockResult> {
+    pub fn take_result(&self, worker: &mut BlockStorage) -> Option<BlockResult> {
         let ResidentBlock { index, state, .. } = worker;
         let mut result = BlockResult {
             index: *index,

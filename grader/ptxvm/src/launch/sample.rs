@@ -2,7 +2,6 @@
 
 use super::Run;
 use super::blocks::ResidentBlock;
-use super::observers::Record;
 use super::schedule::{Schedule, mix};
 use crate::machine::block::{BlockStatus, InstructionQuota, WarpScheduler};
 
@@ -17,14 +16,14 @@ const SLICE: u64 = 1 << 14;
 impl Run<'_, '_> {
     /// Runs a few blocks, taken from all parts of the grid, to see whether each is far beyond its share of the work limit: then the launch
     /// need not go on. Memory is as it was before.
-    pub(super) fn sample<R: Record>(&self) -> bool {
+    pub(super) fn sample(&self) -> bool {
         let (blocks, env) = (self.grid.blocks(), self.grid.env);
         // A block that waits for others would not get on here.
         if blocks < SAMPLE * BLOCKS_FOR_EACH || env.program.polls || !env.memory.heap.is_unused() {
             return false;
         }
         let before = env.memory.snapshot();
-        let mut worker = self.worker::<R>(None);
+        let mut worker = self.worker(None);
         if let Some(checks) = &mut worker.state.monitor.checks {
             checks.touched = None;
         }
