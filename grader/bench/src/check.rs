@@ -5,7 +5,7 @@ use crate::plan::Plan;
 use crate::values::seed_of;
 use diagnostic::Failure;
 use indexmath::{Approx, Values};
-use puzzle::case::is_within_bound;
+use puzzle::comparison::is_within_bound;
 use puzzle::spec::Buffer;
 use puzzle::tensor::{Tensor, decode};
 use std::collections::{BTreeMap, BTreeSet};

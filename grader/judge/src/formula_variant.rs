@@ -7,7 +7,8 @@ use device::backend::Run;
 use indexmath::{
     Approx, Fit, Observation, SizedFormula, Values, Variant, compare_variants, search_variants,
 };
-use puzzle::case::{Case, CaseLaunch, is_within_bound, last_launch_with};
+use puzzle::case::{Case, CaseLaunch, last_launch_with};
+use puzzle::comparison::is_within_bound;
 use std::borrow::Cow;
 
 /// After so many cases a single variant is believed. Several that fit all of them go through the others: sizes that were equal by

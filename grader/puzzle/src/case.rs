@@ -152,19 +152,6 @@ pub enum Role {
     Workspace,
 }
 
-/// Whether `got` is within the error bound of a correct kernel.
-///
-/// Every comparison with NaN is false, so NaN fails unless it is expected. A bound that is not finite allows nothing.
-pub fn is_within_bound(got: f64, expected: &Approx) -> bool {
-    if expected.value.is_nan() {
-        return got.is_nan();
-    }
-    if got == expected.value {
-        return true; // also infinities, and 0.0 == -0.0
-    }
-    got.is_finite() && expected.bound.is_finite() && (got - expected.value).abs() <= expected.bound
-}
-
 /// A kernel launch, or the call of a host function, at the sizes of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseLaunch {
@@ -278,43 +265,4 @@ pub enum CaseArg {
 /// The last launch that takes the tensor with index `tensor`.
 pub fn last_launch_with(launches: &[CaseLaunch], tensor: usize) -> Option<&CaseLaunch> {
     launches.iter().rev().find(|l| l.args.contains(&CaseArg::Tensor(tensor)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn approx(value: f64, bound: f64) -> Approx {
-        Approx { value, bound, magnitude: value.abs(), terms: 1 }
-    }
-
-    #[test]
-    fn nan_and_infinity_are_equal_only_to_themselves() {
-        let (nan, inf) = (f64::NAN, f64::INFINITY);
-        for bound in [0.0, 1.0, inf, nan] {
-            assert!(!is_within_bound(nan, &approx(1.0, bound)));
-            assert!(!is_within_bound(1.0, &approx(nan, bound)));
-            assert!(!is_within_bound(inf, &approx(1.0, bound)));
-            assert!(!is_within_bound(1.0, &approx(inf, bound)));
-            assert!(!is_within_bound(-inf, &approx(inf, bound)));
-            assert!(is_within_bound(inf, &approx(inf, bound)));
-            assert!(is_within_bound(nan, &approx(nan, bound)));
-        }
-    }
-
-    #[test]
-    fn the_bound_is_inclusive_and_zero_means_equal() {
-        assert!(is_within_bound(1.5, &approx(1.0, 0.5)));
-        assert!(!is_within_bound(1.500_001, &approx(1.0, 0.5)));
-        assert!(!is_within_bound(f64::EPSILON, &approx(0.0, 0.0)));
-        assert!(is_within_bound(-0.0, &approx(0.0, 0.0)));
-    }
-
-    #[test]
-    fn a_bound_that_is_no_number_allows_only_equality() {
-        for bound in [f64::NAN, f64::INFINITY, -1.0] {
-            assert!(!is_within_bound(1.25, &approx(1.0, bound)));
-            assert!(is_within_bound(1.0, &approx(1.0, bound)));
-        }
-    }
 }

@@ -6,11 +6,12 @@
 //!
 //! [`workbook`] finds the files of a puzzle, [`spec`] reads and checks its TOML file, and [`oracle`] draws the inputs,
 //! computes the expected values in `f64` and bounds the rounding error of a correct kernel. What comes out is a
-//! [`case::Case`]: sizes, tensors and launches. [`draw`] makes further cases, of sizes and data that no test names.
+//! [`case::Case`]: sizes, tensors and launches; [`comparison`] says whether elements are right. [`draw`] makes further cases, of sizes and data that no test names.
 //!
 //! This crate knows no CUDA beyond the names and arguments of kernels: it neither compiles nor runs anything.
 
 pub mod case;
+pub mod comparison;
 pub mod counter;
 pub mod draw;
 pub mod oracle;

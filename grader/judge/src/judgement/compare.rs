@@ -4,7 +4,7 @@ use super::cause;
 use crate::verdict::{Deviation, Mismatch, TensorDiff};
 use device::backend::RunTensor;
 use indexmath::Approx;
-use puzzle::case::is_within_bound;
+use puzzle::comparison::{are_correct, is_within_bound};
 use puzzle::tensor::Tensor;
 
 /// What an output is compared with, and what helps to explain a difference.
@@ -24,9 +24,7 @@ pub(super) struct Expected<'a> {
 /// Compares an output of which all lengths agree; `None` if every element is correct.
 pub(super) fn diff(tensor: &Tensor, reference: &Expected, got: &RunTensor) -> Option<TensorDiff> {
     let &Expected { values: expected, start, block, vectors, alike } = reference;
-    let is_correct =
-        |flat: usize| got.written[flat] && is_within_bound(got.values[flat], &expected[flat]);
-    if (0..expected.len()).all(is_correct) {
+    if are_correct(expected, &got.values, &got.written) {
         return None;
     }
     let errors: Vec<Deviation> = expected
@@ -68,21 +66,4 @@ fn deviation(expected: &Approx, got: f64, written: bool) -> Deviation {
     }
     let error = (got - expected.value).abs();
     if got.is_nan() || expected.value.is_nan() { Deviation::Nan } else { Deviation::Off(error) }
-}
-
-/// The first element of an input that is not what it was, bit by bit (but one NaN is as good as another).
-pub(super) fn first_change(before: &[f64], after: &[f64]) -> Option<usize> {
-    let same = |a: f64, b: f64| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
-    before.iter().zip(after).position(|(&a, &b)| !same(a, b))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_change_of_sign_of_zero_is_a_change() {
-        assert_eq!(first_change(&[1.0, 0.0], &[1.0, -0.0]), Some(1));
-        assert_eq!(first_change(&[f64::NAN, 2.0], &[f64::NAN, 2.0]), None);
-    }
 }

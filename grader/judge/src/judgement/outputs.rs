@@ -6,6 +6,7 @@ use crate::verdict::{Largest, TensorDiff, TestVerdict};
 use device::backend::{Run, RunTensor};
 use device::finding::{Element, Finding, Problem};
 use puzzle::case::{Case, CaseLaunch, CaseTensor, Role, last_launch_with};
+use puzzle::comparison::first_change;
 use puzzle::tensor::Tensor;
 
 /// Compares every element of every output with what is expected, and every input with what it was.
@@ -166,7 +167,7 @@ fn judge_tensors(
             compared += got.written.len();
             findings.extend(require::unwritten(tensor, got, launch));
         } else if let Some(before) = case_tensor.start()
-            && let Some(flat) = compare::first_change(before, &got.values)
+            && let Some(flat) = first_change(before, &got.values)
             && !has_write_finding(&findings, &tensor.name)
         {
             findings.push(changed(tensor, flat, launch));

@@ -1,7 +1,8 @@
 //! Checks of a spec that need the values of its tensors.
 
 use super::build::build;
-use crate::case::{Case, CaseTensor, Role, is_within_bound};
+use crate::case::{Case, CaseTensor, Role};
+use crate::comparison::is_within_bound;
 use crate::spec::{Checked, Fault, Spec, Test};
 use crate::tensor::{Tensor, decode, encode};
 use indexmath::{Approx, SizedFormula};

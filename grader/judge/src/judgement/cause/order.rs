@@ -2,7 +2,7 @@
 
 use super::view::View;
 use crate::verdict::Cause;
-use puzzle::case::is_within_bound;
+use puzzle::comparison::is_within_bound;
 
 /// A longer axis than this has an order that nobody reads.
 const MAX_PERMUTED: usize = 16;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::verdict::SpecialValue;
 use indexmath::Approx;
-use puzzle::case::is_within_bound;
+use puzzle::comparison::is_within_bound;
 use puzzle::tensor::DType;
 
 /// Values without a pattern among them.

@@ -1,7 +1,7 @@
 //! What the search for a cause is given.
 
 use indexmath::Approx;
-use puzzle::case::is_within_bound;
+use puzzle::comparison::is_within_bound;
 use puzzle::tensor::DType;
 
 /// A tensor that has at least one wrong element.
