@@ -7,7 +7,7 @@ mod multiples;
 mod small;
 
 use crate::rng::Stream;
-use crate::spec::{DRAWN, DrawnSizes, SizeRange, Spec, Test};
+use crate::spec::{DRAWN, DrawnSizes, SizeRange, Spec, Tensors, Test};
 use indexmath::{Cost, Dims};
 pub(super) use multiples::is_far;
 use std::cell::RefCell;
@@ -53,6 +53,8 @@ pub(super) struct Drawer<'a> {
     pub drawn: &'a DrawnSizes,
     /// The kernels for which sizes must be possible.
     pub kernels: &'a [String],
+    /// The tensors without a closed form of their formula, which decides nothing here and takes as long to fix at some sizes as the formula.
+    tensors: Tensors,
     /// The pair of sizes that are equal first.
     pub first_pair: usize,
     pub stream: Stream,
@@ -69,7 +71,8 @@ impl<'a> Drawer<'a> {
         mut stream: Stream,
     ) -> Self {
         let first_pair = stream.below(1 << 16) as usize;
-        Self { spec, drawn, kernels, first_pair, stream, last: RefCell::default() }
+        let tensors = spec.tensors.without_closed_form();
+        Self { spec, drawn, kernels, tensors, first_pair, stream, last: RefCell::default() }
     }
 
     /// The sizes of the blocks of the launches, along each axis.
@@ -156,8 +159,8 @@ impl<'a> Drawer<'a> {
         {
             return test.clone();
         }
-        let Self { spec, drawn, kernels, .. } = *self;
-        let (names, of) = ((spec.text.as_str(), &spec.sizes), (&spec.tensors, &spec.launches[..]));
+        let Self { spec, drawn, kernels, ref tensors, .. } = *self;
+        let (names, of) = ((spec.text.as_str(), &spec.sizes), (tensors, &spec.launches[..]));
         let test = drawn.test(names, of, DRAWN, kernels, free).ok().map(Rc::new);
         *last = Some((free.clone(), test.clone()));
         test

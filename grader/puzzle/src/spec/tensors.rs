@@ -165,6 +165,11 @@ impl Tensors {
         self.types.get(declared(name)).or_else(|| self.workspaces.get(name))
     }
 
+    /// The same tensors, of whose formula no closed form is known.
+    pub(crate) fn without_closed_form(&self) -> Self {
+        Self { closed: None, ..self.clone() }
+    }
+
     /// The tensor at fixed sizes. [`Tensors::check_shapes`] must have checked all axes.
     pub(crate) fn at(&self, text: &str, name: &str, dims: &Dims) -> Checked<Tensor> {
         let Some(ty) = self.type_of(name) else {
