@@ -2,8 +2,10 @@
 
 mod images;
 mod profile;
+mod shared_modules;
 
 pub use profile::KernelProfile;
+pub use shared_modules::SharedModules;
 
 use crate::device::{
     AccessedRange, Answer, Code, Device, Due, ErrorText, KernelInfo, Launch, Launched, Limit,
@@ -65,6 +67,9 @@ pub struct VmDevice {
     memory: Memory,
     /// The modules by number; `None` for one that was unloaded.
     modules: Vec<Option<Loaded>>,
+    shared: SharedModules,
+    /// Those of its modules that it shares.
+    taken: Vec<Arc<Module>>,
     profiles: Option<Profiles>,
     /// The PTX of the modules that were loaded while launches are counted, by number, also of those that were unloaded.
     counted: BTreeMap<u64, String>,
@@ -135,6 +140,11 @@ impl VmDevice {
     /// The PTX of a module that was loaded while launches are counted.
     pub fn ptx(&self, module: u64) -> Option<&str> {
         self.counted.get(&module).map(String::as_str)
+    }
+
+    /// Makes it take modules from those that other devices have loaded, and leave its own for them.
+    pub fn share(&mut self, modules: SharedModules) {
+        self.shared = modules;
     }
 
     /// Adds a module that is already loaded, and returns its number.
@@ -387,7 +397,8 @@ impl Device for VmDevice {
 
     fn load(&mut self, code: Code<'_>) -> Answer<u64> {
         let (major, minor) = self.capability();
-        let module = Arc::new(Module::load(code.ptx).map_err(|_| CudaError::INVALID_PTX)?);
+        let module = self.shared.load(code.ptx, &mut self.taken);
+        let module = module.map_err(|_| CudaError::INVALID_PTX)?;
         let variables = self.variables + module.global_bytes();
         if variables > VARIABLES {
             return Err(CudaError::MEMORY_ALLOCATION);

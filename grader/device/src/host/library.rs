@@ -5,6 +5,7 @@ use crate::arch;
 use cpptext::functions::functions;
 use cudart::is_driver_function;
 use cudart::order::has_streams;
+use cudart::vm::SharedModules;
 use diagnostic::{Diagnostic, Mark, Severity, Source};
 use diagnostic::{Failure, FailureKind};
 use puzzle::spec::{Launch, Spec};
@@ -30,6 +31,8 @@ pub struct HostProgram {
     pub(super) capability: Option<(u32, u32)>,
     /// Whether it creates streams.
     pub(super) has_streams: bool,
+    /// The device code, which each run would load anew.
+    pub(super) modules: SharedModules,
     /// What the compiler's names of files stand for, and what paths are shown relative to.
     pub(super) names: Arc<(FileNames, PathBuf)>,
 }
@@ -75,6 +78,7 @@ pub fn compile(
         seconds: seconds(spec),
         capability: capability(spec),
         has_streams: has_streams(&library.undefined),
+        modules: SharedModules::default(),
         names: Arc::new((library.names.clone(), workbook.root().to_owned())),
     };
     Ok((library, program))
@@ -124,6 +128,7 @@ pub fn compile_variants(
     let (file, references) =
         write(&library.bytes, &References::compile(toolchain, workbook, spec)?)?;
     let names = Arc::new((library.names.clone(), folder));
+    let modules = SharedModules::default();
     let program = |name: &String| {
         let complete =
             |launch: &Launch| !is_undefined(&library.undefined, Some(name), &launch.kernel);
@@ -134,6 +139,7 @@ pub fn compile_variants(
             seconds: seconds(spec),
             capability: capability(spec),
             has_streams: has_streams(&library.undefined),
+            modules: modules.clone(),
             names: Arc::clone(&names),
         })
     };

@@ -135,6 +135,7 @@ impl HostBackend {
         let elements = case.elements();
         let most = (elements as u64 * THREADS).max(MIN_THREADS);
         let mut device = VmDevice::new(options);
+        device.share(self.program.modules.clone());
         if let Some(capability) = self.program.capability {
             device.claim(capability);
         }
