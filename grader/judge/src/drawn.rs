@@ -25,6 +25,9 @@ const IN_ORDER: i64 = 6;
 /// The same, if each takes until the limit of a loop without end.
 const TRIES_ENDLESS: usize = 6;
 
+/// A case with more elements than that takes seconds. It is run once, and neither made smaller nor explained.
+const LARGE: usize = 1 << 22;
+
 /// What came of the drawn cases on one backend.
 enum Outcome {
     /// So many cases pass, in that time.
@@ -76,6 +79,9 @@ pub fn judge(
         }
     }
     let Some((first, smallest)) = smallest else { return Ok(Some(passed(cases, time, seed))) };
+    if smallest.case.elements() > LARGE {
+        return Ok(Some(judgement::with_formula(smallest.verdict, &smallest.case)));
+    }
     let (run, mut verdict) = grade::judge_case(machine, program, &smallest.case, Detail::Full)?;
     verdict.smallest = Some(smallest.plan.flavour);
     if verdict.passed() {
@@ -143,7 +149,11 @@ fn shrink(
     failing: Failing,
 ) -> Result<Failing, Failure> {
     let endless = failing.verdict.findings.iter().any(|finding| finding.problem.is_endless());
-    let left = if endless { TRIES_ENDLESS } else { TRIES };
+    let left = match endless {
+        _ if failing.case.elements() > LARGE => 0,
+        true => TRIES_ENDLESS,
+        false => TRIES,
+    };
     let mut search = Search { backend, spec, seed, best: failing, left };
     loop {
         let before = search.best.plan.clone();

@@ -4,10 +4,10 @@ use crate::grade::Program;
 use diagnostic::Failure;
 use indexmath::DimExpr;
 use puzzle::case::Case;
-use puzzle::draw::{self, Flavour, Literals, Plan};
+use puzzle::draw::{self, Flavour, Literals, Plan, SizeLiteral};
 use puzzle::spec::{Arg, Spec};
 use std::sync::OnceLock;
-use toolchain::comparisons::comparisons;
+use toolchain::comparisons::{Compared, comparisons};
 
 /// The cases that a spec draws with a seed. Each is built when the first program runs it, and kept for those after it.
 #[derive(Debug)]
@@ -65,15 +65,19 @@ fn literals(spec: &Spec, program: &Program) -> Literals {
     for launch in &spec.launches {
         let Some(symbol) = program.kernels.get(&launch.kernel) else { continue };
         let found = comparisons(&program.compiled.ptx, symbol);
-        for (terms, value) in found.sums {
+        for ((terms, at), how) in found.sums {
             let size = |(at, factor): (&usize, &i64)| match launch.args.get(*at) {
                 Some(Arg::Size(size)) => Some(format!("{factor}*({size})")),
                 _ => None,
             };
             let text: Option<Vec<String>> = terms.iter().map(size).collect();
             let sum = text.and_then(|terms| DimExpr::parse(&terms.join(" + ")).ok());
-            all.sizes.extend(sum.map(|sum| (launch.kernel.clone(), sum, value)));
+            let is_equality = how == Compared::Equality;
+            let literal = sum.map(|of| SizeLiteral { of, at, is_equality });
+            all.sizes.extend(literal.map(|literal| (launch.kernel.clone(), literal)));
         }
+        let reaches = found.reaches.into_iter();
+        all.reaches.extend(reaches.map(|reach| (launch.kernel.clone(), reach)));
         all.values.extend(found.values);
     }
     all

@@ -3,15 +3,38 @@
 
 use crate::ptx;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 /// What a kernel compares.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparisons {
-    /// A sum of parameters, and an integer that it is compared with.
-    pub sums: BTreeSet<(ParamSum, i64)>,
+    /// A sum of parameters, an integer that it is compared with, and how.
+    pub sums: BTreeMap<(ParamSum, i64), Compared>,
     /// The sizes of the numbers that values of type f32 or f64 are compared with; 0 and what is not finite are left out.
     pub values: Vec<f64>,
+    /// How far other integers reach before the kernel treats them in another way: literals that indices are compared with, and the
+    /// last integers that a narrow type holds where one is converted to it. Those that any small case passes are left out.
+    pub reaches: BTreeSet<i64>,
 }
+
+/// How two integers are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Compared {
+    /// Whether they are equal.
+    Equality,
+    /// Which of them is larger, or by a remainder.
+    Order,
+}
+
+/// Where reaches are looked for: below is that of a thread's index in its block, and above are the bits of floating-point numbers, such as
+/// the exponent in 1,048,575, the upper half of the largest subnormal double.
+const REACHES: RangeInclusive<i64> = 1_025..=1 << 19;
+
+/// Integers up to this are exact in f32, and not all above it.
+const REACH_OF_F32: i64 = 1 << 24;
+
+/// The smallest integer that is not 1 times its reciprocal in f32: an index that is divided by it as a product of floats is wrong.
+const DIVIDES_BADLY: i64 = 41;
 
 /// A sum of parameters: the position of each with its factor, which is not 0.
 pub type ParamSum = BTreeMap<usize, i64>;
@@ -24,10 +47,12 @@ enum Known {
     /// A multiple of this number.
     Multiple(i64),
     Float(f64),
+    /// A number of type f32 that follows from integers.
+    FromIntegers,
 }
 
 /// The comparisons of a kernel by its name in the PTX: those of `setp`, `set`, `min` and `max`, and remainders (PTX ISA 9.7.1, 9.7.3
-/// and 9.7.6), in which both sides are integers that follow from parameters and literals, or one is a floating-point literal.
+/// and 9.7.6), in which one side is a literal and the other one an integer or a floating-point number, or both are sums of parameters.
 pub fn comparisons(ptx: &str, symbol: &str) -> Comparisons {
     let text = ptx::kernel(ptx, symbol).unwrap_or_default();
     let mut definitions: BTreeMap<&str, usize> = BTreeMap::new();
@@ -36,30 +61,64 @@ pub fn comparisons(ptx: &str, symbol: &str) -> Comparisons {
     }
     let mut registers: BTreeMap<&str, Known> = BTreeMap::new();
     let mut found = Comparisons::default();
+    let mut remainders: Vec<(Option<Known>, Option<Known>)> = Vec::new();
+    let mut converted: Vec<Option<Known>> = Vec::new();
     for (opcode, operands) in text.lines().filter_map(instruction) {
         let of = |nth: usize| {
             let operand = operands.get(nth)?;
             registers.get(operand).cloned().or_else(|| literal(operand))
         };
-        let mut parts = opcode.split('.');
-        let value = match parts.next().unwrap_or_default() {
+        let types: Vec<&str> = opcode.split('.').skip(1).collect();
+        let is_known = |of| matches!(of, Some(Known::FromIntegers | Known::Float(_)));
+        let value = match opcode.split('.').next().unwrap_or_default() {
             "ld" if opcode.starts_with("ld.param") => {
                 let at = operands.get(1).and_then(|place| param(place));
                 at.map(|at| Known::Sum(ParamSum::from([(at, 1)]), 0))
             }
             "mov" => of(1),
-            "cvt" if !parts.any(is_float) => of(1),
+            "cvt" => {
+                let from = types.last().copied().unwrap_or_default();
+                let to = types.iter().rev().nth(1).copied().unwrap_or_default();
+                let source = of(1);
+                match (is_integer(from), is_integer(to)) {
+                    (true, true) => {
+                        found.reaches.extend(last_of_16_bits(from));
+                        source
+                    }
+                    (true, false) => {
+                        converted.push(source);
+                        (to == "f32").then_some(Known::FromIntegers)
+                    }
+                    (false, to_integer) => {
+                        let is_index = matches!(source, Some(Known::FromIntegers));
+                        if is_index && to_integer {
+                            found.reaches.insert(REACH_OF_F32);
+                        }
+                        (is_index && to == "f32").then_some(Known::FromIntegers)
+                    }
+                }
+            }
+            "add" | "sub" | "mul" | "fma" | "div" | "rcp" | "neg" | "abs" | "min" | "max"
+                if types.last() == Some(&"f32")
+                    && (1..operands.len()).all(|nth| is_known(of(nth))) =>
+            {
+                Some(Known::FromIntegers)
+            }
             "neg" => scaled(of(1), -1),
             "add" => sum(of(1), of(2)),
             // What is left of a division, which the compiler makes a product.
             "sub" if let (Some(of), Some(Known::Multiple(number))) = (of(1), of(2)) => {
-                found.add(Some(of), Some(Known::Sum(ParamSum::new(), number)));
+                remainders.push((Some(of), Some(Known::Sum(ParamSum::new(), number))));
                 None
             }
             "sub" => sum(of(1), scaled(of(2), -1)),
             "and" => {
                 let one = Some(Known::Sum(ParamSum::new(), 1));
-                found.add(of(1), sum(of(2), one));
+                remainders.push((of(1), sum(of(2), one)));
+                // An index is cut to 16 bits or fewer; a longer mask is one of the bits of a number.
+                if number(of(2)).is_some_and(|mask| mask <= u16::MAX.into()) {
+                    found.add_reach(of(1), of(2));
+                }
                 None
             }
             "mul" if !opcode.contains(".hi") => product(of(1), of(2)),
@@ -67,8 +126,18 @@ pub fn comparisons(ptx: &str, symbol: &str) -> Comparisons {
             "shl" => {
                 number(of(2)).filter(|n| (0..32).contains(n)).and_then(|n| scaled(of(1), 1 << n))
             }
-            "setp" | "set" | "min" | "max" | "rem" => {
-                found.add(of(1), of(2));
+            "rem" if is_integer(types.last().copied().unwrap_or_default()) => {
+                remainders.push((of(1), of(2)));
+                found.add_reach(of(1), of(2));
+                None
+            }
+            "setp" | "set" | "min" | "max" => {
+                let is_equality = types.first().is_some_and(|how| ["eq", "ne"].contains(how));
+                let how = if is_equality { Compared::Equality } else { Compared::Order };
+                found.add((of(1), of(2)), how);
+                if types.last().is_some_and(|of| is_integer(of)) {
+                    found.add_reach(of(1), of(2));
+                }
                 None
             }
             _ => None,
@@ -78,11 +147,22 @@ pub fn comparisons(ptx: &str, symbol: &str) -> Comparisons {
             registers.insert(operands[0], value);
         }
     }
+    found.add_multiples(&remainders);
+    for (of, divisor) in remainders {
+        found.add((of, divisor), Compared::Order);
+    }
+    if found.reaches.contains(&REACH_OF_F32) {
+        for of in converted {
+            let divisor = Some(Known::Sum(ParamSum::new(), DIVIDES_BADLY));
+            found.add((of, divisor), Compared::Equality);
+        }
+    }
     found
 }
 
 impl Comparisons {
-    fn add(&mut self, left: Option<Known>, right: Option<Known>) {
+    /// Adds a comparison of these two.
+    fn add(&mut self, (left, right): (Option<Known>, Option<Known>), how: Compared) {
         let of = [&left, &right].into_iter().flatten();
         for value in
             of.filter_map(|known| if let Known::Float(value) = known { Some(value) } else { None })
@@ -101,7 +181,34 @@ impl Comparisons {
             && !terms.is_empty()
             && let Some(number) = added.checked_neg()
         {
-            self.sums.insert((terms, number));
+            let before = self.sums.entry((terms, number)).or_insert(how);
+            *before = how.max(*before);
+        }
+    }
+
+    /// Adds the first multiple of each divisor past a literal that the same sum is compared with: whether a tail is left may matter in long
+    /// loops alone.
+    fn add_multiples(&mut self, remainders: &[(Option<Known>, Option<Known>)]) {
+        let literals: Vec<(ParamSum, i64)> = self.sums.keys().cloned().collect();
+        for (of, divisor) in remainders {
+            let (Some(Known::Sum(terms, 0)), Some(divisor @ 2..)) = (of, number(divisor.clone()))
+            else {
+                continue;
+            };
+            // A loop that is unrolled compares its end with the divisor itself.
+            let literals = literals.iter().filter(|(of, at)| of == terms && *at > divisor);
+            let next =
+                |(_, at): &(ParamSum, i64)| (at / divisor).checked_add(1)?.checked_mul(divisor);
+            for multiple in literals.filter_map(next) {
+                self.sums.entry((terms.clone(), multiple)).or_insert(Compared::Order);
+            }
+        }
+    }
+
+    /// Adds the literal that an integer is compared with of which nothing is known.
+    fn add_reach(&mut self, left: Option<Known>, right: Option<Known>) {
+        if let (None, known) | (known, None) = (left, right) {
+            self.reaches.extend(number(known).filter(|literal| REACHES.contains(literal)));
         }
     }
 }
@@ -161,8 +268,17 @@ fn param(address: &str) -> Option<usize> {
     name.rsplit_once("_param_")?.1.parse().ok()
 }
 
-fn is_float(part: &str) -> bool {
-    part.starts_with(['f', 'b']) && part[1..].starts_with(|c: char| c.is_ascii_digit())
+fn is_integer(part: &str) -> bool {
+    part.starts_with(['s', 'u']) && part[1..].starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// The last integer that a type of 16 bits holds.
+fn last_of_16_bits(part: &str) -> Option<i64> {
+    match part {
+        "s16" => Some(i16::MAX.into()),
+        "u16" => Some(u16::MAX.into()),
+        _ => None,
+    }
 }
 
 /// The value of a literal (PTX ISA 4.5): decimal, or the bits of a number in hexadecimal digits.
@@ -216,6 +332,8 @@ mod tests {
     mul.lo.s32 %r9, %r8, 48;
     sub.s32 %r10, %r1, %r9;
     and.b32 %r11, %r1, 63;
+    and.b32 %r13, %r1, -1;
+    rem.s32 %r14, %r1, 0;
 $L:
     add.s32 %r2, %r2, 1;
     ld.global.f32 %f1, [%rd1];
@@ -228,11 +346,65 @@ $L:
         let found = comparisons(ptx, "k");
         let one = ParamSum::from([(1, 1)]);
         let difference = ParamSum::from([(1, 1), (2, -1)]);
-        let of_one = [4, 48, 64, 128, 777].map(|number| (one.clone(), number));
-        let of_two = [0, 8].map(|number| (difference.clone(), number));
+        let (order, equality) = (Compared::Order, Compared::Equality);
+        // Beside literals and remainders, the multiples of 48 and 64 past each of the literals.
+        let of_one = [
+            (0, order),
+            (4, order),
+            (48, order),
+            (64, order),
+            (128, order),
+            (144, order),
+            (192, order),
+            (777, equality),
+            (816, order),
+            (832, order),
+        ];
+        let of_one = of_one.map(|(number, how)| ((one.clone(), number), how));
+        let of_two = [0, 8].map(|number| ((difference.clone(), number), equality));
         assert_eq!(found.sums, of_one.into_iter().chain(of_two).collect());
         assert_eq!(found.values, [f64::from(1e30_f32), 0.5]);
-        assert_eq!(comparisons(ptx, "other").sums, [(ParamSum::from([(0, 1)]), 4)].into());
+        assert!(found.reaches.is_empty());
+        let of_other = [((ParamSum::from([(0, 1)]), 4), equality)].into();
+        assert_eq!(comparisons(ptx, "other").sums, of_other);
         assert_eq!(comparisons(ptx, "none"), Comparisons::default());
+    }
+
+    /// How far an index reaches: up to a literal, as an integer of 16 bits, and as a float.
+    #[test]
+    fn the_reach_of_indices_is_found() {
+        let reaches = |body: &str| {
+            let body = body.replace("; ", ";\n");
+            let ptx = format!(".entry k(.param .u32 k_param_0)\n{{\n{body}\n}}\n");
+            comparisons(&ptx, "k").reaches.into_iter().collect::<Vec<i64>>()
+        };
+        assert_eq!(reaches("mov.u32 %r1, %tid.x; setp.gt.s32 %p1, %r1, 70000;"), [70_000]);
+        assert!(reaches("mov.u32 %r1, %tid.x; setp.gt.s32 %p1, %r1, 1024;").is_empty());
+        assert_eq!(reaches("cvt.s32.s16 %r2, %rs1; cvt.u32.u16 %r3, %rs2;"), [32_767, 65_535]);
+        assert_eq!(reaches("ld.global.u32 %r1, [%rd1]; and.b32 %r2, %r1, 65535;"), [65_535]);
+        assert!(reaches("and.b32 %r2, %r1, 8388607; setp.lt.u32 %p1, %r1, 2139095040;").is_empty());
+        let float = "cvt.rn.f32.u32 %f1, %r1; fma.rn.f32 %f2, %f1, 0f3F000000, %f1; ";
+        assert_eq!(reaches(&format!("{float}cvt.rzi.s32.f32 %r2, %f2;")), [1 << 24]);
+        let floor = "cvt.rmi.f32.f32 %f3, %f2; cvt.rzi.u64.f32 %rd2, %f3;";
+        assert_eq!(reaches(&format!("{float}{floor}")), [1 << 24]);
+        // A number that is loaded is not an index, though it is divided by a size.
+        let mean = "ld.global.f32 %f3, [%rd1]; div.rn.f32 %f4, %f3, %f2; cvt.rni.s32.f32 %r3, %f4;";
+        assert!(reaches(&format!("{float}{mean}")).is_empty());
+        assert!(reaches("cvt.rn.f64.s32 %fd1, %r1; cvt.rzi.s32.f64 %r2, %fd1;").is_empty());
+    }
+
+    /// An index divided by a size as a product of floats is wrong where the size is 41; a mean of floats has no such size.
+    #[test]
+    fn sizes_that_divide_badly_as_floats_are_found() {
+        let sums = |last: &str| {
+            let ptx = format!(
+                ".entry k(.param .u32 k_param_0)\n{{\nld.param.u32 %r1, [k_param_0];\ncvt.rn.f32.s32 %f1, %r1;\n\
+                 rcp.rn.f32 %f2, %f1;\ncvt.rn.f32.u32 %f3, %r2;\nmul.f32 %f4, %f3, %f2;\n{last}\n}}\n"
+            );
+            comparisons(&ptx, "k").sums
+        };
+        let found = [((ParamSum::from([(0, 1)]), 41), Compared::Equality)].into();
+        assert_eq!(sums("cvt.rzi.s32.f32 %r3, %f4;"), found);
+        assert_eq!(sums("st.global.f32 [%rd1], %f4;"), BTreeMap::new());
     }
 }

@@ -192,25 +192,40 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
 /// The literals of a kernel's comparisons, in which it may treat a size or a value in its own way.
 #[derive(Clone, Debug, Default)]
 pub struct Literals {
-    /// The name of a kernel, an expression of sizes that it takes, and an integer that it compares it with.
-    pub sizes: Vec<(String, DimExpr, i64)>,
+    /// The name of a kernel, and what it compares sizes with.
+    pub sizes: Vec<(String, SizeLiteral)>,
+    /// The name of a kernel, and an integer past which it may treat indices in another way.
+    pub reaches: Vec<(String, i64)>,
     /// The sizes of numbers that it compares values with.
     pub values: Vec<f64>,
 }
 
-/// The cases of the run with this seed for a kernel with these comparisons: sizes at its literals, beside them, and at two of
-/// them at once; and data with its numbers. By chance one run in hundreds meets a certain size.
+/// An integer that a kernel compares an expression of sizes with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SizeLiteral {
+    /// The expression.
+    pub of: DimExpr,
+    /// The integer.
+    pub at: i64,
+    /// Whether it only asks if they are equal, so that the integers beside it are like all others.
+    pub is_equality: bool,
+}
+
+/// The cases of the run with this seed for a kernel with these comparisons: sizes at its literals, beside them, and at several of
+/// them at once; indices past its reaches; and data with its numbers. By chance one run in hundreds meets a certain size.
 pub fn plans_at(spec: &Spec, seed: u64, literals: &Literals) -> Vec<Plan> {
     let Some(drawn) = drawn(spec) else { return Vec::new() };
     let sets = kernel_sets(&spec.tests, &spec.launches);
     let mut all = Vec::new();
     for (nth, kernels) in sets.iter().enumerate() {
-        let of_set = |(kernel, ..): &&(String, DimExpr, i64)| kernels.contains(kernel);
-        let sizes = literals.sizes.iter().filter(of_set).map(|(_, of, at)| (of, *at));
+        let sizes = literals.sizes.iter().filter(|(kernel, _)| kernels.contains(kernel));
+        let reaches = literals.reaches.iter().filter(|(kernel, _)| kernels.contains(kernel));
         let stream = Stream::new(seed, DRAWN, &format!("literals {nth}"));
         let mut drawer = Drawer::new(spec, drawn, kernels, stream);
-        let sizes = drawer.at_literals(&sizes.collect::<Vec<_>>()).into_iter();
+        let sizes = drawer.at_literals(sizes.map(|(_, literal)| literal).collect()).into_iter();
         let mut cases: Vec<(Dims, Flavour)> = sizes.map(|free| (free, Flavour::Integers)).collect();
+        let past = drawer.past(&reaches.map(|(_, reach)| *reach).collect());
+        cases.extend(past.into_iter().map(|free| (free, Flavour::Integers)));
         if !literals.values.is_empty() {
             let small = (1..=WITH_LITERALS).filter_map(|nth| drawer.small(nth));
             cases.extend(small.map(|free| (free, Flavour::Compared)));

@@ -4,6 +4,7 @@ mod at_literals;
 mod between;
 mod long;
 mod multiples;
+mod past;
 mod small;
 
 use crate::rng::Stream;

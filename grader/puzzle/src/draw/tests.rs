@@ -640,11 +640,10 @@ fn some_long_sums_nearly_cancel() {
 #[test]
 fn sizes_are_at_the_literals_of_a_kernel_and_beside_them() {
     let spec = puzzle("07_conv_forward.toml");
-    let size =
-        |text: &str, value| ("conv2d_forward".to_owned(), DimExpr::parse(text).unwrap(), value);
+    let size = |text: &str, at| size_literal("conv2d_forward", text, at, false);
     // Also a size that needs others, one that is derived, and how far two are apart.
     let sizes = vec![size("1*(F)", 17), size("1*(H) + -1*(F)", 40), size("1*(H) + -1*(W)", 1)];
-    let literals = Literals { sizes, values: vec![1e30, 12_345.0] };
+    let literals = Literals { sizes, values: vec![1e30, 12_345.0], ..Literals::default() };
     for seed in 0..5 {
         let plans = plans_at(&spec, seed, &literals);
         let some = |is: &dyn Fn(&Dims) -> bool| plans.iter().any(|plan| is(&plan.free));
@@ -674,13 +673,66 @@ fn sizes_are_at_the_literals_of_a_kernel_and_beside_them() {
 #[test]
 fn a_kernel_may_name_any_number_of_literals() {
     let spec = puzzle("07_conv_forward.toml");
-    let text = |name: &str| DimExpr::parse(name).unwrap();
-    let kernel = || "conv2d_forward".to_owned();
-    let many = (5..5_000).flat_map(|at| ["F", "H"].map(|name| (kernel(), text(name), at)));
-    let far = [i64::MAX, i64::MIN].map(|at| (kernel(), text("1*(H) + -1*(W)"), at));
-    let plans = |sizes| plans_at(&spec, 1, &Literals { sizes, values: Vec::new() });
+    let size = |text: &str, at| size_literal("conv2d_forward", text, at, false);
+    let many = (5..5_000).flat_map(|at| ["F", "H"].map(|name| size(name, at)));
+    let far = [i64::MAX, i64::MIN].map(|at| size("1*(H) + -1*(W)", at));
+    let plans = |sizes| plans_at(&spec, 1, &Literals { sizes, ..Literals::default() });
     assert!((1..100).contains(&plans(many.collect()).len()));
     assert!(plans(far.to_vec()).is_empty());
+}
+
+/// A condition on three sizes holds in some cases with every seed, although two of the literals are as small as those of loops; where a
+/// kernel only asks for equality, the integers beside a literal are none of its own.
+#[test]
+fn three_literals_are_met_at_once() {
+    let spec = puzzle("26_maxpool2d_bwd_gather.toml");
+    let size = |text: &str, at| size_literal("maxpool2d_bwd_gather", text, at, true);
+    let sizes = vec![size("dil_h", 3), size("stride_h", 2), size("W", 9)];
+    for seed in 0..5 {
+        let plans =
+            plans_at(&spec, seed, &Literals { sizes: sizes.clone(), ..Literals::default() });
+        let all =
+            |free: &&Plan| (free.free["dil_h"], free.free["stride_h"], free.free["W"]) == (3, 2, 9);
+        assert!(plans.iter().filter(all).count() > 2, "{seed}");
+    }
+}
+
+/// A kernel that treats the index 70,000 in its own way meets it along each axis, one with an index of 16 bits all that it cannot hold, and
+/// one whose index is a float has more elements than a float counts.
+#[test]
+fn indices_pass_the_reaches_of_a_kernel() {
+    let past = |file: &str, kernel: &str, reach: i64| {
+        let spec = puzzle(file);
+        let reaches = vec![(kernel.to_owned(), reach)];
+        let plans = plans_at(&spec, 1, &Literals { reaches, ..Literals::default() });
+        (spec, plans)
+    };
+    let (_, plans) = past("02_matmul.toml", "matmul", 70_000);
+    assert!(["M", "N", "K"].iter().all(|size| plans.iter().any(|p| p.free[*size] > 70_001)));
+    let (_, plans) = past("06_fc_backward.toml", "fc_backward_input", 32_767);
+    let tails = |tail| {
+        move |plan: &Plan| {
+            plan.free["out_features"] > 32_768 && plan.free["out_features"] % 2 == tail
+        }
+    };
+    assert!((0..2).all(|tail| plans.iter().any(tails(tail))));
+    for (file, kernel, tensor) in
+        [("01_vector_add.toml", "vector_add", "C"), ("17_im2col.toml", "im2col", "Xcol")]
+    {
+        let (spec, plans) = past(file, kernel, 1 << 24);
+        let len = |plan: &Plan| {
+            let test = test(&spec, drawn(&spec).unwrap(), plan).unwrap();
+            test.buffers.iter().find(|b| b.tensor.name == tensor).unwrap().tensor.len()
+        };
+        assert!(plans.iter().any(|plan| len(plan) > 1 << 24), "{file}: {plans:?}");
+        assert!(plans.len() < 8, "{file}: {plans:?}");
+    }
+}
+
+/// That a kernel compares the size `text` with `at`.
+fn size_literal(kernel: &str, text: &str, at: i64, is_equality: bool) -> (String, SizeLiteral) {
+    let of = DimExpr::parse(text).unwrap();
+    (kernel.to_owned(), SizeLiteral { of, at, is_equality })
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::fault::{Checked, Fault};
 use super::quoted::inner_span;
 use super::sizes::Sizes;
 use super::tensors::Tensors;
-use super::test::Test;
+use super::test::{ORDINARY, Terms, Test};
 use super::{Launch, Spec};
 use indexmath::{DimExpr, Dims};
 use specfile::{BySize, RawDraw, RawTest, Table, Value};
@@ -17,8 +17,11 @@ use toml::Spanned;
 /// The name under which the drawn cases are reported; no test can have it.
 pub const DRAWN: &str = "drawn_sizes";
 
-/// The largest size that a range allows. Cases with too many elements are not drawn.
-const MAX_SIZE: i64 = 1 << 24;
+/// The largest size that a range allows: more than an f32 counts. Cases with too many elements are not drawn.
+const MAX_SIZE: i64 = 1 << 25;
+
+/// A drawn test may be larger than one of the spec: where an index passes what f32 counts, each tensor has as many elements.
+const TERMS: Terms = Terms { elements: 1 << 26, values: 1 << 26, ..ORDINARY };
 
 /// What a run draws beside the tests.
 #[derive(Clone, Debug)]
@@ -271,7 +274,9 @@ impl DrawnSizes {
             check: None,
             tolerance: None,
         };
-        Test::read(text, &raw, sizes, tensors, launches)
+        let test = Test::read_on((text, sizes), &raw, (tensors, launches), TERMS)?;
+        test.check_work(tensors, TERMS)?;
+        Ok(test)
     }
 
     /// The data of cases that launch these kernels, without those of tensors that these write themselves.

@@ -40,7 +40,7 @@ pub(super) struct Terms {
 }
 
 /// The terms of an ordinary test.
-const ORDINARY: Terms = Terms {
+pub(super) const ORDINARY: Terms = Terms {
     elements: MAX_ELEMENTS,
     steps: MAX_STEPS,
     values: 2 * MAX_ELEMENTS,
@@ -132,7 +132,7 @@ impl Test {
         launches: &[Launch],
     ) -> Checked<Self> {
         let mut read = Self::read_on((text, sizes), raw, (tensors, launches), ORDINARY)?;
-        read.check_work(tensors)?;
+        read.check_work(tensors, ORDINARY)?;
         if let Some(dims) = &raw.before {
             let before = RawTest {
                 // The name decides about random data.
@@ -242,11 +242,11 @@ impl Test {
     }
 
     /// Bounds the time and the memory that a spec can ask for.
-    fn check_work(&self, tensors: &Tensors) -> Checked<()> {
+    pub(super) fn check_work(&self, tensors: &Tensors, terms: Terms) -> Checked<()> {
         let outputs = self.outputs();
         let wanted: Vec<&str> =
             outputs.iter().map(String::as_str).chain(self.given(tensors)).collect();
-        self.check_work_of(&wanted)?;
+        self.check_work_on(&wanted, terms)?;
         if let Check::NumericalGradient { .. } = self.check {
             let moved = self.buffers.iter().filter(|b| b.purpose == Purpose::Output);
             let moved = moved.filter(|b| grad_of(&b.tensor.name).is_some());

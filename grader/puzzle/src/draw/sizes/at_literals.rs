@@ -1,6 +1,7 @@
 //! Sizes at the literals that a kernel compares sizes with.
 
 use super::{Drawer, LONG_COST, with_size};
+use crate::draw::SizeLiteral;
 use crate::spec::SizeRange;
 use indexmath::{DimExpr, Dims};
 
@@ -9,6 +10,9 @@ const MOST: usize = 48;
 
 /// Smaller literals beside a single size are in the code of any loop that the compiler unrolls, and small cases have all such sizes.
 const SMALLEST: i64 = 5;
+
+/// The same of a literal that a size is equal to in special code: loops do not ask that of a size.
+const SMALLEST_EQUAL: i64 = 2;
 
 /// How many literals are looked at: special code names few, and a kernel may name thousands.
 const MOST_LITERALS: usize = 12;
@@ -20,11 +24,28 @@ const MOST_FAILED: usize = 48;
 const DRAWS: usize = 8;
 
 /// How many cases have the same sizes at literals, if there are few of these.
-const MOST_ALIKE: usize = 6;
+const MOST_ALIKE: usize = 12;
 
-/// What is added to the literals of a pair, in this order: a comparison may be of any kind.
-const BESIDE: [(i64, i64); 9] =
-    [(0, 0), (1, 0), (-1, 0), (0, 1), (1, 1), (-1, 1), (0, -1), (1, -1), (-1, -1)];
+/// How many literals a case has at once, but for one that has all.
+const AT_ONCE: usize = 3;
+
+/// What is added to one, two or three literals of an order, in this order: a comparison of any kind holds at the literal, or beside it on one
+/// side.
+const BESIDE: [[i64; AT_ONCE]; 13] = [
+    [0, 0, 0],
+    [1, 1, 1],
+    [-1, -1, -1],
+    [1, -1, 1],
+    [-1, 1, 1],
+    [1, 1, -1],
+    [1, -1, -1],
+    [-1, 1, -1],
+    [-1, -1, 1],
+    [1, 0, 0],
+    [-1, 0, 0],
+    [0, 1, 0],
+    [0, -1, 0],
+];
 
 /// Takes one of some values.
 type Choice = fn(&mut dyn Iterator<Item = i64>) -> Option<i64>;
@@ -33,36 +54,39 @@ type Choice = fn(&mut dyn Iterator<Item = i64>) -> Option<i64>;
 const OTHERS: [Choice; 2] = [|values| values.min(), |values| values.max()];
 
 impl Drawer<'_> {
-    /// Cases in which an expression of sizes has the value that stands beside it, for each of these; then two of them at once, for
-    /// conditions on two sizes, and all; then one more or one less in one of them or in both.
-    pub fn at_literals(&mut self, sizes: &[(&DimExpr, i64)]) -> Vec<Dims> {
-        let is_special = |(of, at): &(&DimExpr, i64)| *at >= SMALLEST || of.names().len() > 1;
-        let mut sizes: Vec<_> = sizes.iter().copied().filter(is_special).collect();
-        while sizes.len() > MOST_LITERALS {
-            let one = self.below(sizes.len());
-            sizes.swap_remove(one);
+    /// Cases in which an expression of sizes has the value that stands beside it, for each of these; then two and three of them at
+    /// once, for conditions on several sizes, and all; then one more or one less in some of them, unless a kernel only asks whether
+    /// they are equal.
+    pub fn at_literals<'l>(&mut self, mut literals: Vec<&'l SizeLiteral>) -> Vec<Dims> {
+        let is_special = |literal: &&SizeLiteral| {
+            let least = if literal.is_equality { SMALLEST_EQUAL } else { SMALLEST };
+            literal.at >= least || literal.of.names().len() > 1
+        };
+        literals.retain(is_special);
+        while literals.len() > MOST_LITERALS {
+            let one = self.below(literals.len());
+            literals.swap_remove(one);
         }
         // What no case has alone, none has beside another one.
-        sizes.retain(|&(of, at)| {
-            let beside = [at, at.saturating_add(1), at.saturating_sub(1)];
+        literals.retain(|SizeLiteral { of, at, .. }| {
+            let beside = [*at, at.saturating_add(1), at.saturating_sub(1)];
             beside.iter().any(|&at| self.with_values(&[(of, at)], OTHERS[0]).is_some())
         });
-        let pairs = sizes.iter().enumerate().flat_map(|(i, first)| {
-            let others = sizes[..i].iter().filter(|(other, _)| *other != first.0);
-            others.map(move |other| [*first, *other])
-        });
-        let pairs: Vec<[(&DimExpr, i64); 2]> = pairs.collect();
-        let mut targets: Vec<Vec<(&DimExpr, i64)>> = Vec::new();
-        for (first, second) in BESIDE {
-            if second == 0 {
-                targets.extend(sizes.iter().map(|&(of, at)| vec![(of, at.saturating_add(first))]));
+        let mut targets: Vec<Vec<(&'l DimExpr, i64)>> = Vec::new();
+        let sets = sets_of(&literals);
+        for beside in BESIDE {
+            for set in sets.iter().take(MOST + MOST_FAILED) {
+                let added = |(literal, more): (&&'l SizeLiteral, &i64)| {
+                    let more = if literal.is_equality { 0 } else { *more };
+                    (&literal.of, literal.at.saturating_add(more))
+                };
+                let target = set.iter().zip(&beside).map(added).collect();
+                if !targets.contains(&target) {
+                    targets.push(target);
+                }
             }
-            let beside = |[a, b]: &[(_, i64); 2]| {
-                vec![(a.0, a.1.saturating_add(first)), (b.0, b.1.saturating_add(second))]
-            };
-            targets.extend(pairs.iter().map(beside));
-            if (first, second) == (0, 0) && sizes.len() > 2 {
-                targets.push(sizes.clone());
+            if beside == BESIDE[0] && literals.len() > AT_ONCE {
+                targets.push(literals.iter().map(|literal| (&literal.of, literal.at)).collect());
             }
         }
         let draws = (MOST / targets.len().max(1)).clamp(OTHERS.len(), MOST_ALIKE);
@@ -134,4 +158,22 @@ impl Drawer<'_> {
         }
         (self.value(of, &with(high)) == Some(wanted)).then(|| with(high))
     }
+}
+
+/// The literals one by one, then two and three at once of those of different expressions.
+fn sets_of<'l>(literals: &[&'l SizeLiteral]) -> Vec<Vec<&'l SizeLiteral>> {
+    let mut all: Vec<Vec<&SizeLiteral>> = Vec::new();
+    let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
+    for _ in 0..AT_ONCE {
+        let mut longer: Vec<Vec<usize>> = Vec::new();
+        for set in &sets {
+            let first = set.last().map_or(0, |last| last + 1);
+            let is_other = |of: &DimExpr| set.iter().all(|&at| literals[at].of != *of);
+            let next = (first..literals.len()).filter(|&next| is_other(&literals[next].of));
+            longer.extend(next.map(|next| set.iter().copied().chain([next]).collect::<Vec<_>>()));
+        }
+        all.extend(longer.iter().map(|set| set.iter().map(|&at| literals[at]).collect()));
+        sets = longer;
+    }
+    all
 }

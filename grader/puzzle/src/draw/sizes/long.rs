@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// How far beyond that it may be: not always by one, so that no remainder is special.
-const BEYOND: usize = 40;
+pub(super) const BEYOND: usize = 40;
 
 /// What a case may cost in which a tensor is large: a sum over 32,768 positions in a single thread.
 const LARGE_COST: u64 = 300_000;
@@ -213,7 +213,7 @@ impl Drawer<'_> {
 
     /// The sizes, grown until the tensor `name` has more than `reach` of what `count` counts, each time in that size in which it costs
     /// least; `None` if all tensors together have more than `most` elements then, or it costs too much.
-    fn grown(
+    pub(super) fn grown(
         &mut self,
         least: &Dims,
         name: &str,
@@ -265,7 +265,7 @@ impl Drawer<'_> {
 
 /// What is counted of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Count {
+pub(super) enum Count {
     /// The elements, but for those of the last plane.
     All,
     /// The elements of a plane, which is made of the last two axes, but for those of its last row.
