@@ -43,14 +43,11 @@ impl<'g, 'e> Clusters<'g, 'e> {
             std::mem::swap(&mut own.shared, &mut resident.state.shared);
             std::mem::swap(&mut own.mbarriers, &mut resident.state.mbarriers);
         }
-        for (warp, event) in cluster.take_events(self.grid.start.warps) {
-            resident.state.monitor.mbarrier_events(warp, &[event]);
-        }
         resident.state.cluster = Some(cluster);
     }
 
     /// Takes the cluster back from a block that stops running.
-    pub fn leave<M>(&mut self, resident: &mut ResidentBlock<M>, ended: BlockStatus) {
+    pub fn leave<M: Monitor>(&mut self, resident: &mut ResidentBlock<M>, ended: BlockStatus) {
         let Some(mut cluster) = resident.state.cluster.take() else { return };
         note_live(&mut cluster, resident);
         let own = &mut cluster.blocks[cluster.rank];
@@ -63,6 +60,8 @@ impl<'g, 'e> Clusters<'g, 'e> {
         cluster.complete_phase();
         if cluster.blocks.iter().any(|block| block.progress != Progress::Exited) {
             self.running.insert(cluster.number, cluster);
+        } else {
+            resident.state.monitor.cluster_end(cluster.number);
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::lanes::lanes;
 use crate::machine::mbarriers::Mbarriers;
-use crate::machine::monitor::MbarrierEvent;
 use crate::memory::flat::Flat;
 
 /// How far a block has come.
@@ -32,8 +31,6 @@ pub(crate) struct ClusterBlock {
     pub shared: Flat,
     pub mbarriers: Mbarriers,
     pub warps: Vec<WarpAtBarrier>,
-    /// What other blocks did to its barrier objects, in order, of which its monitor does not know yet.
-    pub events: Vec<MbarrierEvent>,
 }
 
 /// A cluster, as the block that runs sees it.
@@ -48,14 +45,12 @@ pub(crate) struct Cluster {
     pub phase: u64,
     /// Rank of the block whose memory the one that runs has right now, which is its own but for the time of an access elsewhere.
     pub visited: usize,
-    /// What the block that runs does to the objects of the one whose memory it has right now.
-    pub visited_events: Vec<MbarrierEvent>,
 }
 
 impl Cluster {
     pub fn new(number: u64, blocks: usize) -> Self {
         let blocks = std::iter::repeat_with(ClusterBlock::default).take(blocks).collect();
-        Self { number, rank: 0, blocks, phase: 0, visited: 0, visited_events: Vec::new() }
+        Self { number, rank: 0, blocks, phase: 0, visited: 0 }
     }
 
     /// The warp of the block that runs.
@@ -80,17 +75,6 @@ impl Cluster {
                 warp.arrived = 0;
             }
         }
-    }
-
-    /// What other blocks did to the objects of the one that runs, told as if all its warps had arrived with them: so nothing counts
-    /// as unordered that might be ordered through the other block. For each event its warp.
-    pub fn take_events(&mut self, warps: u32) -> Vec<(u32, MbarrierEvent)> {
-        let events = std::mem::take(&mut self.blocks[self.rank].events);
-        let told = |event| match event {
-            MbarrierEvent::Arrive(_) => (0..warps).map(|warp| (warp, event)).collect(),
-            _ => vec![(0, event)],
-        };
-        events.into_iter().flat_map(told).collect()
     }
 }
 

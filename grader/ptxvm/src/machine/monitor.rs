@@ -138,6 +138,15 @@ pub(crate) enum MbarrierEvent {
     Forget(u64),
 }
 
+/// Barrier objects that a warp operates on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ObjectOwner {
+    /// In a launch with clusters: the number of the cluster, and the rank of the block that has the objects.
+    pub cluster: Option<(u64, u32)>,
+    /// Whether that is another block than the warp's own.
+    pub elsewhere: bool,
+}
+
 /// Observes the execution of a block: each method is an event, and by default does nothing.
 pub(crate) trait Monitor {
     /// Whether a monitor of this type may want to see every instruction before it runs.
@@ -174,14 +183,21 @@ pub(crate) trait Monitor {
     fn barrier(&mut self, _warps: u32) {}
     /// Lanes of a warp have synchronised (`__syncwarp`): those of a mask, or all that have not ended (`u32::MAX`).
     fn warp_barrier(&mut self, _warp: u32, _lanes: u32) {}
-    /// A warp has done this to barrier objects, in this order.
-    fn mbarrier_events(&mut self, _warp: u32, _events: &[MbarrierEvent]) {}
-    /// Lanes of a warp have used a barrier object of another block of their cluster.
-    fn used_object_elsewhere(&mut self, _warp: u32, _lanes: u32) {}
+    /// Lanes of a warp have done this to barrier objects, in this order.
+    fn mbarrier_events(
+        &mut self,
+        _warp: u32,
+        _lanes: u32,
+        _owner: ObjectOwner,
+        _events: &[MbarrierEvent],
+    ) {
+    }
     /// Lanes of a warp arrive at the barrier of their cluster, whose number and phase these are, and release what they did.
     fn cluster_arrive(&mut self, _warp: u32, _lanes: u32, _phase: (u64, u64)) {}
     /// Lanes of a warp, or all of it, have seen that a phase is over.
     fn cluster_wait(&mut self, _warp: u32, _whole: bool, _phase: (u64, u64)) {}
+    /// All blocks of a cluster have exited.
+    fn cluster_end(&mut self, _cluster: u64) {}
     /// Lanes of a warp execute a fence.
     fn fence(&mut self, _warp: u32, _lanes: u32, _fence: Ordering) {}
     /// Called where blocks are interleaved, each with a monitor of its own: swaps with `common` what belongs to the launch and
@@ -263,15 +279,15 @@ impl<M: Monitor> Monitor for Option<M> {
         }
     }
 
-    fn mbarrier_events(&mut self, warp: u32, events: &[MbarrierEvent]) {
+    fn mbarrier_events(
+        &mut self,
+        warp: u32,
+        lanes: u32,
+        owner: ObjectOwner,
+        events: &[MbarrierEvent],
+    ) {
         if let Some(monitor) = self {
-            monitor.mbarrier_events(warp, events);
-        }
-    }
-
-    fn used_object_elsewhere(&mut self, warp: u32, lanes: u32) {
-        if let Some(monitor) = self {
-            monitor.used_object_elsewhere(warp, lanes);
+            monitor.mbarrier_events(warp, lanes, owner, events);
         }
     }
 
@@ -284,6 +300,12 @@ impl<M: Monitor> Monitor for Option<M> {
     fn cluster_wait(&mut self, warp: u32, whole: bool, phase: (u64, u64)) {
         if let Some(monitor) = self {
             monitor.cluster_wait(warp, whole, phase);
+        }
+    }
+
+    fn cluster_end(&mut self, cluster: u64) {
+        if let Some(monitor) = self {
+            monitor.cluster_end(cluster);
         }
     }
 
@@ -357,12 +379,14 @@ macro_rules! forward_to_fields {
                 $(self.$field.warp_barrier(warp, lanes);)*
             }
 
-            fn mbarrier_events(&mut self, warp: u32, events: &[$crate::machine::monitor::MbarrierEvent]) {
-                $(self.$field.mbarrier_events(warp, events);)*
-            }
-
-            fn used_object_elsewhere(&mut self, warp: u32, lanes: u32) {
-                $(self.$field.used_object_elsewhere(warp, lanes);)*
+            fn mbarrier_events(
+                &mut self,
+                warp: u32,
+                lanes: u32,
+                owner: $crate::machine::monitor::ObjectOwner,
+                events: &[$crate::machine::monitor::MbarrierEvent],
+            ) {
+                $(self.$field.mbarrier_events(warp, lanes, owner, events);)*
             }
 
             fn cluster_arrive(&mut self, warp: u32, lanes: u32, phase: (u64, u64)) {
@@ -371,6 +395,10 @@ macro_rules! forward_to_fields {
 
             fn cluster_wait(&mut self, warp: u32, whole: bool, phase: (u64, u64)) {
                 $(self.$field.cluster_wait(warp, whole, phase);)*
+            }
+
+            fn cluster_end(&mut self, cluster: u64) {
+                $(self.$field.cluster_end(cluster);)*
             }
 
             fn fence(&mut self, warp: u32, lanes: u32, fence: $crate::isa::ordering::Ordering) {

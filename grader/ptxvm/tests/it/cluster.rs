@@ -299,3 +299,47 @@ fn flags_and_objects_in_shared_memory_order_blocks() {
     });
     assert_eq!(races_of_blocks(&fenced), []);
 }
+
+/// An acquire follows the release whose value it reads, and no other of the cluster (PTX ISA 8.9).
+#[test]
+fn other_flags_and_objects_of_the_cluster_order_nothing() {
+    // Rank 0 sets its first flag before it stores, and its second one behind that.
+    let stores = |wait: &str| {
+        format!(
+            "@!%p2 bra other; mapa.shared::cluster.u32 %r21, %r4, 1;\n\
+             @%p1 st.release.cluster.shared::cluster.u32 [%r21], 1; st.shared::cluster.u32 [%r8+128], %r11; bar.sync 0;\n\
+             @%p1 st.release.cluster.shared::cluster.u32 [%r21+4], 1; bra done;\n\
+             other: again: ld.acquire.cluster.shared::cta.u32 %r22, [%r4+{wait}]; setp.eq.u32 %p4, %r22, 0; @%p4 bra again;\n\
+             bar.sync 0; ld.shared.u32 %r23, [%r7+128]; done: BARRIER"
+        )
+    };
+    assert_eq!(races_of_blocks(&stores("4")), []);
+    assert_eq!(races_of_blocks(&stores("0")), [RaceKind::ReadAfterWrite]);
+    // A flag of block scope orders the threads of its block alone.
+    let narrow = stores("4").replace("st.release.cluster.shared::cluster.u32 [%r21+4]", {
+        "st.release.cta.shared::cluster.u32 [%r21+4]"
+    });
+    assert_eq!(races_of_blocks(&narrow), [RaceKind::ReadAfterWrite]);
+    // Arrivals at the objects of rank 1, the first of them before the store.
+    let objects = |wait: &str| {
+        format!(
+            "@%p1 mbarrier.init.shared.b64 [%r5], 1; @%p1 mbarrier.init.shared.b64 [%r4+504], 1;\n\
+             fence.mbarrier_init.release.cluster; BARRIER\n\
+             @!%p2 bra other; mapa.shared::cluster.u32 %r21, %r5, 1; mapa.shared::cluster.u32 %r24, %r4, 1;\n\
+             @%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r21]; st.shared::cluster.u32 [%r8+128], %r11; bar.sync 0;\n\
+             @%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r24+504]; bra done;\n\
+             other: again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p3, [{wait}], 0; @!%p3 bra again;\n\
+             ld.shared.u32 %r23, [%r7+128]; done: BARRIER"
+        )
+    };
+    assert_eq!(races_of_blocks(&objects("%r4+504")), []);
+    assert_eq!(races_of_blocks(&objects("%r5")), [RaceKind::ReadAfterWrite]);
+    // A warp that has not waited itself knows what another one has learnt once both have passed a barrier.
+    let one_warp = objects("%r4+504")
+        .replace("other: again:", "other: setp.ge.u32 %p5, %r2, 32; @%p5 bra late; again:");
+    let one_warp = one_warp.replace(
+        "; done: BARRIER",
+        "; late: bar.sync 1; @!%p5 bra done; ld.shared.u32 %r23, [%r7+128]; done: BARRIER",
+    );
+    assert_eq!(races_of_blocks(&one_warp), []);
+}

@@ -1,16 +1,17 @@
 //! Races in distributed shared memory: accesses by different blocks of a cluster, or by one block in the memory of another.
 //! [`super::shared`] compares what a block does in its own memory.
 //!
-//! The barrier of the cluster orders blocks, and so do fences, releases and acquires by words of global memory: that is known to
-//! [`super::order::happens_before::HappensBefore`]. Barrier objects that other blocks arrive at, and strong accesses of the cluster's own shared memory, are taken
-//! generously: whoever waits for one of them learns all that any block of the cluster has released by any of them. That may hide a race,
-//! but never reports a false one.
+//! The barrier of the cluster orders blocks, and so do fences, releases and acquires by words of global memory or of the cluster's
+//! shared memory, and the barrier objects there: [`super::order::happens_before::HappensBefore`] knows it, and what it knows of the
+//! cluster's words and objects stands here, because all blocks of the cluster use them.
 
 use std::collections::BTreeMap;
 
 use crate::finding::{AccessKind, RaceKind};
 use crate::instruments::check::epochs::Access;
-use crate::instruments::check::order::vector_clock::{CountedNodes, VectorClock};
+use crate::instruments::check::order::object_phases::ObjectPhases;
+use crate::instruments::check::order::sync_variables::SyncVariables;
+use crate::instruments::check::order::vector_clock::CountedNodes;
 use crate::instruments::check::table::{HEADER, Table, table_bytes};
 
 /// Accesses of all words that are remembered at most; beyond that, those of the oldest clusters are forgotten.
@@ -67,13 +68,22 @@ impl ClusterAccess {
     }
 }
 
+/// What orders the blocks of a cluster, beside its barrier and global memory. The number of a word, and the address of an object, has the
+/// rank of its block above [`RANK_SHIFT`], as addresses of `.shared::cluster` do.
+#[derive(Debug, Default)]
+pub(crate) struct ClusterOrder {
+    /// The words of shared memory by which its threads order each other.
+    pub variables: SyncVariables,
+    /// Its barrier objects.
+    pub objects: ObjectPhases,
+}
+
 /// What is known of a running cluster.
 #[derive(Debug, Default)]
 struct ClusterState {
     /// The latest accesses of each word, by the rank of its block and its number.
     words: Table<Vec<ClusterAccess>>,
-    /// What its blocks have released by barrier objects and strong accesses.
-    released: VectorClock,
+    order: ClusterOrder,
 }
 
 /// The shared memory of all clusters, by their number.
@@ -85,14 +95,16 @@ pub(crate) struct ClusterMemory {
 }
 
 impl ClusterMemory {
-    /// Adds to what the blocks of a cluster have released.
-    pub fn release(&mut self, cluster: u64, clock: &VectorClock) {
-        self.clusters.entry(cluster).or_default().released.join(clock);
+    /// What orders the blocks of a cluster.
+    pub fn order(&mut self, cluster: u64) -> &mut ClusterOrder {
+        &mut self.clusters.entry(cluster).or_default().order
     }
 
-    /// What the blocks of a cluster have released.
-    pub fn released(&self, cluster: u64) -> Option<&VectorClock> {
-        self.clusters.get(&cluster).map(|state| &state.released).filter(|clock| !clock.is_empty())
+    /// Forgets a cluster whose blocks have exited.
+    pub fn end(&mut self, cluster: u64) {
+        if let Some(state) = self.clusters.remove(&cluster) {
+            self.held -= state.words.values().map(Vec::len).sum::<usize>();
+        }
     }
 
     /// Remembers an access of a word, and returns an earlier one that it races with.
@@ -144,7 +156,9 @@ impl ClusterMemory {
             let words = state.words.values();
             let lists: usize =
                 words.map(|all| all.capacity() * size_of::<ClusterAccess>() + HEADER).sum();
-            table_bytes(&state.words) + lists + state.released.bytes(&mut counted)
+            let ClusterOrder { variables, objects } = &state.order;
+            let order = variables.bytes(&mut counted) + objects.bytes(&mut counted);
+            table_bytes(&state.words) + lists + order
         };
         self.clusters.values().map(of).sum()
     }

@@ -11,20 +11,19 @@ use crate::instruments::check::clocks::{Clocks, WARPS};
 use crate::instruments::check::cluster_memory::ClusterAccess;
 use crate::instruments::check::epochs::{self as global_epochs, Epoch};
 use crate::instruments::check::global::races::{BlockExecution, GlobalRaces, PriorOrder};
-use crate::instruments::check::order::happens_before::HappensBefore;
+use crate::instruments::check::order::happens_before::{Common, HappensBefore};
 use crate::instruments::check::order::phases::Phases;
-use crate::instruments::check::order::vector_clock::VectorClock;
+use crate::instruments::check::order::sync_variables::SyncVariables;
 use crate::instruments::check::shared::epochs::Access;
 use crate::instruments::check::shared::race_check::{CurrentAccess, Race};
 use crate::instruments::check::shared::shadow_memory::SharedMemoryShadow;
 use crate::instruments::check::shared::{byte_cells, epochs};
 use crate::isa::ir::Op;
 use crate::isa::mbarrier::OPERATION;
-use crate::isa::names::Pc;
 use crate::isa::ordering::Ordering;
-use crate::isa::window::Window;
+use crate::isa::window::{RANK_SHIFT, Window};
 use crate::lanes::{HALF, are_in_turn};
-use crate::machine::monitor::{Event, MbarrierEvent, Monitor, WordReads};
+use crate::machine::monitor::{Event, MbarrierEvent, Monitor, ObjectOwner, WordReads};
 use crate::machine::simd::shadow_words::ShortAccessId;
 
 /// The checker of blocks, one after another.
@@ -36,19 +35,9 @@ pub(crate) struct Races {
     shadow: SharedMemoryShadow,
     order: HappensBefore,
     phases: Phases,
-    cluster: InCluster,
+    /// Whether other blocks of a cluster may access its shared memory, and it has been accessed.
+    in_cluster: bool,
     pub global: GlobalRaces,
-}
-
-/// What the running block knows of the others of its cluster, beside what orders them in global memory.
-#[derive(Debug, Default)]
-struct InCluster {
-    /// The number of the cluster, once the block has accessed shared memory.
-    number: Option<u64>,
-    /// What the others have released, as far as any of its threads has seen.
-    known: VectorClock,
-    /// What its threads have fenced.
-    fenced: VectorClock,
 }
 
 impl Races {
@@ -61,7 +50,7 @@ impl Races {
             shadow: SharedMemoryShadow::default(),
             order,
             phases: Phases::default(),
-            cluster: InCluster::default(),
+            in_cluster: false,
             global,
         }
     }
@@ -76,7 +65,7 @@ impl Monitor for Races {
     fn block_start(&mut self, shared_bytes: u32, warps: u32) {
         self.global.block_start();
         self.phases.clear();
-        self.cluster = InCluster::default();
+        self.in_cluster = false;
         self.warps = warps as usize;
         self.shadow.begin((shared_bytes as usize).div_ceil(4));
         let highest = self.clocks.iter().flatten().copied().max().unwrap_or(0);
@@ -112,7 +101,7 @@ impl Monitor for Races {
     #[inline(always)]
     fn can_skip(&self, reads: &WordReads) -> bool {
         match reads.window {
-            Window::Shared => self.cluster.number.is_none() && self.shadow.are_redundant(reads),
+            Window::Shared => !self.in_cluster && self.shadow.are_redundant(reads),
             // A buffer that nobody writes has no races.
             Window::Global => !reads.written,
             _ => true,
@@ -128,7 +117,7 @@ impl Monitor for Races {
                 let WordReads { program, pc, .. } = *reads;
                 !reads.strong
                     && !program.cluster.maps
-                    && self.cluster.number.is_none()
+                    && !self.in_cluster
                     && (!self.order.tracks() || program.ordering(pc).is_none())
                     && self.order.lanes_know_nothing(warp)
             }
@@ -198,10 +187,6 @@ impl Monitor for Races {
     fn fence(&mut self, warp: u32, lanes: u32, fence: Ordering) {
         let warp = warp as usize % WARPS;
         self.order.fence(warp, lanes, fence, &mut self.clocks);
-        if fence.releases && self.cluster.number.is_some() {
-            let clock = self.order.clock_of(warp, lanes, &self.clocks);
-            self.cluster.fenced.join(&clock);
-        }
         self.shadow.note_partial_sync();
         self.tick(warp);
         self.find_floor(warp);
@@ -211,24 +196,11 @@ impl Monitor for Races {
         let warp = warp as usize % WARPS;
         let clock = self.order.clock_of(warp, lanes, &self.clocks);
         self.global.cluster_phases().arrive(phase, &clock);
-        self.pass_on();
         self.tick(warp);
         self.find_floor(warp);
     }
 
-    fn used_object_elsewhere(&mut self, warp: u32, lanes: u32) {
-        let warp = warp as usize % WARPS;
-        if let Some(number) = self.cluster.number {
-            let clock = self.order.clock_of(warp, lanes, &self.clocks);
-            self.global.cluster_memory().release(number, &clock);
-            self.pass_on();
-            self.tick(warp);
-            self.find_floor(warp);
-        }
-    }
-
     fn cluster_wait(&mut self, warp: u32, whole: bool, phase: (u64, u64)) {
-        self.learn_from_others();
         if let Some(clock) = self.global.cluster_phases().get(phase) {
             let warp = warp as usize % WARPS;
             self.order.learn_from_cluster(warp, clock, &mut self.clocks);
@@ -240,22 +212,39 @@ impl Monitor for Races {
         }
     }
 
-    fn mbarrier_events(&mut self, warp: u32, events: &[MbarrierEvent]) {
+    fn cluster_end(&mut self, cluster: u64) {
+        self.global.cluster_memory().end(cluster);
+    }
+
+    fn mbarrier_events(
+        &mut self,
+        warp: u32,
+        lanes: u32,
+        owner: ObjectOwner,
+        events: &[MbarrierEvent],
+    ) {
         let warp = warp as usize % WARPS;
-        let (mut released, mut converged, mut learns) = (false, false, false);
+        let (mut released, mut converged) = (false, false);
         for &event in events {
-            let learnt = self.phases.step(event, warp, &mut self.clocks);
-            released |= learnt.released;
-            converged |= learnt.own >= self.order.converged_at(warp);
-            learns |= matches!(event, MbarrierEvent::Acquire(_));
+            released |= matches!(event, MbarrierEvent::Arrive(_));
+            if self.order.tracks() {
+                let common = owner.cluster.map(|(number, rank)| Common {
+                    all: &mut self.global.cluster_memory().order(number).objects,
+                    base: u64::from(rank) << RANK_SHIFT,
+                });
+                self.order.object_event(warp, lanes, event, common, &mut self.clocks);
+            }
+            if !owner.elsewhere {
+                let own = self.phases.step(event, warp, &mut self.clocks);
+                converged |= own.is_some_and(|clock| clock >= self.order.converged_at(warp));
+            }
         }
         if released || converged {
             // What follows is later than what was released.
             self.tick(warp);
         }
-        if learns {
-            self.learn_from_others();
-            self.order.acquire_phase(warp, converged, &self.clocks);
+        if converged {
+            self.order.converge(warp, &self.clocks);
         }
         self.shadow.note_partial_sync();
         self.find_floor(warp);
@@ -279,27 +268,10 @@ impl Races {
         clocks[warp] = clocks[warp].saturating_add(1);
     }
 
-    /// Learns what the other blocks of the cluster have released.
-    fn learn_from_others(&mut self) {
-        let released = self.cluster.number.and_then(|of| self.global.cluster_memory().released(of));
-        if let Some(released) = released {
-            self.cluster.known.join(released);
-        }
-    }
-
-    /// Passes on what the other blocks of the cluster have released.
-    fn pass_on(&mut self) {
-        if let Some(number) = self.cluster.number
-            && !self.cluster.known.is_empty()
-        {
-            self.global.cluster_memory().release(number, &self.cluster.known);
-        }
-    }
-
-    /// Compares an access of shared memory with those of other blocks of the cluster, and sees what a strong one orders.
+    /// Compares an access of shared memory with those of other blocks of the cluster.
     #[cold]
     fn cluster_access(&mut self, event: &Event, log: &mut Log) {
-        self.cluster.number = self.cluster.number.or(event.cluster.map(|(number, _)| number));
+        self.in_cluster |= event.cluster.is_some();
         let op = event.program.instruction(event.pc).map(|instr| &instr.op);
         let own = matches!(
             op,
@@ -314,25 +286,6 @@ impl Races {
         );
         if let Some(of) = event.cluster.filter(|_| own) {
             self.compare_in_cluster(event, of, log);
-        }
-        let Some(number) = self.cluster.number else { return };
-        if !event.strong || event.operation == OPERATION {
-            return;
-        }
-        if event.kind != AccessKind::Write {
-            self.learn_from_others();
-        }
-        if event.kind != AccessKind::Read {
-            let warp = event.warp as usize % WARPS;
-            let ordering = event.program.ordering(event.pc);
-            if ordering.is_some_and(|ordering| ordering.releases) {
-                let clock = self.order.clock_of(warp, event.done, &self.clocks);
-                self.global.cluster_memory().release(number, &clock);
-                self.tick(warp);
-                self.find_floor(warp);
-            }
-            self.global.cluster_memory().release(number, &self.cluster.fenced);
-            self.pass_on();
         }
     }
 
@@ -365,12 +318,8 @@ impl Races {
                 };
                 let prior =
                     PriorOrder { clocks: &self.clocks, order: &self.order, program: event.program };
-                let known = &self.cluster.known;
-                let happened_before = |old: &global_epochs::Access| {
-                    let clock = known.warp(old.epoch.block, old.epoch.warp);
-                    clock.covers(old.epoch.clock, old.thread % 32)
-                        || !prior.is_unordered(&access, old)
-                };
+                let happened_before =
+                    |old: &global_epochs::Access| !prior.is_unordered(&access, old);
                 let memory = self.global.cluster_memory();
                 race = race.or(memory.access(of, word, new, happened_before));
             }
@@ -394,7 +343,7 @@ impl Races {
     /// Sees what an access orders.
     fn synchronise(&mut self, event: &Event) {
         let warp = event.warp as usize % WARPS;
-        let words = self.global.sync_variables();
+        let words = common_words(&mut self.global, event);
         let (released, learnt) = self.order.access(event, words, &mut self.clocks);
         if released {
             // What follows is later than what was released.
@@ -509,8 +458,15 @@ impl Races {
                 if same_warp && in_groups(event.pc) && in_groups(other_pc) {
                     continue;
                 }
-                if self.is_accepted(event, address, kind, same_warp, other_pc) {
+                let in_step = kind == RaceKind::WriteAfterRead && same_warp;
+                if in_step && event.program.in_step(event.pc, other_pc) {
                     continue;
+                }
+                if event.program.lose_update(event.pc, other_pc) {
+                    let words = common_words(&mut self.global, event);
+                    if self.order.follows_shared_reader(event.warp, address, event.size, words) {
+                        continue;
+                    }
                 }
                 let place = |other: Access| event.program.source_location(other.epoch.pc).cloned();
                 let finding = SharedRace {
@@ -528,19 +484,19 @@ impl Races {
             }
         }
     }
+}
 
-    /// Whether a conflict with the access of an instruction is none for reasons that the shadow memory does not know.
-    fn is_accepted(
-        &self,
-        event: &Event,
-        address: u64,
-        kind: RaceKind,
-        same_warp: bool,
-        other: Pc,
-    ) -> bool {
-        let in_step = kind == RaceKind::WriteAfterRead && same_warp;
-        in_step && event.program.in_step(event.pc, other)
-            || event.program.lose_update(event.pc, other)
-                && self.order.follows_shared_reader(event.warp, address, event.size)
+/// The words of the memory that an access goes to, by which threads of several blocks order each other; None for memory of one block.
+fn common_words<'g>(
+    global: &'g mut GlobalRaces,
+    event: &Event,
+) -> Option<Common<'g, SyncVariables>> {
+    match event.cluster {
+        Some((number, rank)) if event.program.cluster.maps => Some(Common {
+            all: &mut global.cluster_memory().order(number).variables,
+            base: u64::from(rank) << RANK_SHIFT,
+        }),
+        _ => (event.window == Window::Global)
+            .then(|| Common { all: global.sync_variables(), base: 0 }),
     }
 }

@@ -39,9 +39,6 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 self.exchange_memory(rank);
                 visit(self, Window::Cluster, lanes, &places);
                 self.exchange_memory(rank);
-                if let Some(cluster) = &mut self.state.cluster {
-                    cluster.blocks[rank].events.append(&mut cluster.visited_events);
-                }
                 continue;
             }
             let peer = match progress {

@@ -12,7 +12,7 @@ use crate::lanes::lanes;
 use crate::machine::async_copies::Copy;
 use crate::machine::exec::Machine;
 use crate::machine::mbarriers::{AttachedCopy, MbarrierObject, SIZE};
-use crate::machine::monitor::{MbarrierEvent, Monitor};
+use crate::machine::monitor::{MbarrierEvent, Monitor, ObjectOwner};
 use crate::memory::lane_memory::{Fault, LaneMemory};
 
 /// What lanes did at barrier objects, in order.
@@ -124,14 +124,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
             waits |= !self.at_object(&mut at, operation);
             self.mirror(lane, address);
         }
-        match &mut self.state.cluster {
-            // The monitor of that block hears of it when that block runs.
-            Some(cluster) if window == Window::Cluster => {
-                cluster.visited_events.extend(steps.0);
-                self.state.monitor.used_object_elsewhere(self.warp.index, mask);
-            }
-            _ if steps.0.is_empty() => {}
-            _ => self.state.monitor.mbarrier_events(self.warp.index, &steps.0),
+        if !steps.0.is_empty() {
+            let owner = ObjectOwner {
+                cluster: self.state.cluster.as_ref().map(|of| (of.number, of.visited as u32)),
+                elsewhere: window == Window::Cluster,
+            };
+            self.state.monitor.mbarrier_events(self.warp.index, there, owner, &steps.0);
         }
         waits
     }
@@ -194,6 +192,10 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 let bytes = i64::from(self.warp.registers.r(bytes)[at.lane]);
                 let expects = matches!(operation, Operation::Expect(_));
                 let mut word = object.word;
+                if !expects {
+                    // The store whose bytes these are (`st.async`) is there for whoever sees the phase complete.
+                    at.steps.add(MbarrierEvent::Arrive(at.address));
+                }
                 if !word.expect(if expects { bytes } else { -bytes }) {
                     self.misused(at, MbarrierMisuse::InvalidCount { count: bytes as u32 });
                 }

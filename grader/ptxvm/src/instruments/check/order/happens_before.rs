@@ -15,6 +15,7 @@ use crate::finding::AccessKind;
 use crate::instruments::check::clocks::{Clocks, WARPS};
 use crate::instruments::check::epochs::{self, Access};
 use crate::instruments::check::order::lane_clocks::LaneClocks;
+use crate::instruments::check::order::object_phases::{Knowledge, ObjectPhases};
 use crate::instruments::check::order::sync_variables::{
     SyncAccess, SyncVariable, SyncVariables, cells,
 };
@@ -25,12 +26,12 @@ use crate::isa::ir::Op;
 use crate::isa::ordering::Ordering;
 use crate::isa::window::Window;
 use crate::lanes::lanes;
-use crate::machine::monitor::Event;
+use crate::machine::monitor::{Event, MbarrierEvent};
 use crate::memory::grid_workspace;
 
 /// Bytes that the synchronisation variables of global memory may take, beside half of the size of the buffers.
 const WORDS: usize = 1 << 20;
-/// Bytes that the synchronisation variables of a block's shared memory may take.
+/// Bytes that the synchronisation variables of a block's, or a cluster's, shared memory may take.
 const SHARED_WORDS: usize = 1 << 16;
 
 /// The clocks of lanes at their last fence, each with a mask of lanes.
@@ -126,6 +127,19 @@ impl WarpOrder {
         news
     }
 
+    /// Acquires what others released with an arrival. What they had fenced counts as fenced.
+    fn acquire(&mut self, known: &Knowledge) {
+        self.clock.join(&known.clock);
+        for (fenced, all) in [
+            (&mut self.device_scope, &known.device_scope),
+            (&mut self.block_scope, &known.block_scope),
+        ] {
+            if !all.is_empty() {
+                fenced.learn(all);
+            }
+        }
+    }
+
     /// Executes a fence, after which earlier relaxed reads acquire. True if the warp has learnt something.
     fn settle(&mut self, device_scope: bool) -> bool {
         let [of_all, of_block] = std::mem::take(&mut self.relaxed);
@@ -152,6 +166,15 @@ pub(crate) struct HappensBefore {
     /// What the lanes of a warp know of each other, if parts of it have synchronised since then.
     lanes: [Option<Box<LaneClocks>>; WARPS],
     shared: SyncVariables,
+    /// The barrier objects of the block, where it is in no cluster.
+    objects: ObjectPhases,
+}
+
+/// What orders threads of several blocks: words of global memory, or the words or barrier objects of a cluster's shared memory.
+pub(crate) struct Common<'s, T> {
+    pub all: &'s mut T,
+    /// What is added to an address to find it there.
+    pub base: u64,
 }
 
 impl HappensBefore {
@@ -166,6 +189,7 @@ impl HappensBefore {
             own: [WarpClock::default(); WARPS],
             lanes: [const { None }; WARPS],
             shared: SyncVariables::default(),
+            objects: ObjectPhases::default(),
         }
     }
 
@@ -186,7 +210,7 @@ impl HappensBefore {
         });
         let warps: usize = warps.sum();
         let lanes = self.lanes.iter().flatten().count() * size_of::<LaneClocks>();
-        warps + lanes + self.shared.bytes(&mut counted)
+        warps + lanes + self.shared.bytes(&mut counted) + self.objects.bytes(&mut counted)
     }
 
     /// Whether the program synchronises otherwise than by barriers.
@@ -229,6 +253,7 @@ impl HappensBefore {
         self.block = block;
         self.own = [WarpClock::default(); WARPS];
         self.shared.clear();
+        self.objects.clear();
         self.warps.clear();
         self.warps.resize_with(warps.min(WARPS), WarpOrder::default);
     }
@@ -282,26 +307,27 @@ impl HappensBefore {
         }
     }
 
-    /// Follows a strong access, or one with a memory order of its own. Returns whether its warp has released something, so that
-    /// its clock must advance, and whether it has learnt something of its own block.
+    /// Follows a strong access, or one with a memory order of its own. `common`: the words of that memory, unless they are the block's
+    /// own. Returns whether its warp has released something, so that its clock must advance, and whether it has learnt something of its
+    /// own block.
     pub(crate) fn access(
         &mut self,
         event: &Event,
-        global: &mut SyncVariables,
+        mut common: Option<Common<SyncVariables>>,
         clocks: &mut Clocks,
     ) -> (bool, bool) {
         let warp = event.warp as usize;
-        let shared = event.window == Window::Shared;
-        if warp >= self.warps.len() || !shared && event.window != Window::Global {
+        if warp >= self.warps.len() || common.is_none() && event.window != Window::Shared {
             return (false, false);
         }
+        let base = common.as_ref().map_or(0, |common| common.base);
         let own = event.program.ordering(event.pc);
         let usual = Ordering { acquires: true, releases: false, device_scope: true };
         let ordering = own.unwrap_or(usual);
         let here = SyncAccess {
             block: self.block,
             warp: warp as u8,
-            device_scope: ordering.device_scope && !shared,
+            device_scope: ordering.device_scope && common.is_some(),
         };
         let released = ordering.releases.then(|| self.clock_of(warp, event.done, clocks));
         let update = event.kind == AccessKind::Atomic;
@@ -310,18 +336,18 @@ impl HappensBefore {
         let blind =
             matches!(instr, Some(Op::Atom(atom)) if atom.dst == crate::isa::names::Slot::Sink);
         let reads = event.kind == AccessKind::Read || update && !blind;
-        let grid = if shared { None } else { grid_workspace::barrier_address(event.memory) };
+        let is_global = event.window == Window::Global;
+        let grid = if is_global { grid_workspace::barrier_address(event.memory) } else { None };
         let (mut news, mut union) = (false, JoinCache::default());
         let mut last = None;
         for lane in lanes(event.done) {
-            let address = event.addresses[lane];
+            let address = base + event.addresses[lane];
             if event.kind == AccessKind::Read && last == Some(address) || grid == Some(address) {
                 continue;
             }
             last = Some(address);
-            let bytes = if shared { &self.shared } else { &*global }.has_bytes();
-            for (number, own_size) in cells(address, event.size, bytes) {
-                let words = if shared { &mut self.shared } else { &mut *global };
+            let words = common.as_mut().map_or(&mut self.shared, |common| &mut *common.all);
+            for (number, own_size) in cells(address, event.size, words.has_bytes()) {
                 let state = &mut self.warps[warp];
                 if reads && !update {
                     let word = if event.strong && own_size {
@@ -384,12 +410,10 @@ impl HappensBefore {
         if news {
             self.learn_own(warp, clocks);
         }
-        if global.are_many() {
-            let buffers: usize = event.memory.written_sizes().flatten().sum();
-            global.keep_within(WORDS + buffers / 2);
-        }
-        if self.shared.are_many() {
-            self.shared.keep_within(SHARED_WORDS);
+        let words = common.map_or(&mut self.shared, |common| common.all);
+        if words.are_many() {
+            let buffers = || event.memory.written_sizes().flatten().sum::<usize>();
+            words.keep_within(if is_global { WORDS + buffers() / 2 } else { SHARED_WORDS });
         }
         (released.is_some() && event.done != 0, news)
     }
@@ -407,37 +431,52 @@ impl HappensBefore {
         }
     }
 
-    /// A warp has seen the end of a phase of a barrier object, and its lanes have converged if they are among those that arrived.
-    /// It is assumed to learn all that its block knows of other blocks.
-    pub(crate) fn acquire_phase(&mut self, warp: usize, converged: bool, clocks: &Clocks) {
-        if converged {
-            self.converged_at[warp] = clocks[warp][warp];
-            self.lanes[warp % WARPS] = None;
+    /// Lanes of a warp have done this to a barrier object. `common`: the objects of its cluster, if it is in one.
+    pub(crate) fn object_event(
+        &mut self,
+        warp: usize,
+        lanes: u32,
+        event: MbarrierEvent,
+        common: Option<Common<ObjectPhases>>,
+        clocks: &mut Clocks,
+    ) {
+        if warp >= self.warps.len() {
+            return;
         }
-        let [mut clock, mut device_scope, mut block_scope] =
-            [(); 3].map(|()| VectorClock::default());
-        for other in &self.warps {
-            clock.join(&other.clock);
-            device_scope.join(&other.device_scope.all());
-            block_scope.join(&other.block_scope.all());
-        }
-        if let Some(warp) = self.warps.get_mut(warp) {
-            warp.clock.join(&clock);
-            for (fenced, all) in
-                [(&mut warp.device_scope, &device_scope), (&mut warp.block_scope, &block_scope)]
-            {
-                if !all.is_empty() {
-                    fenced.learn(all);
+        let base = common.as_ref().map_or(0, |common| common.base);
+        let arriving = matches!(event, MbarrierEvent::Arrive(_)).then(|| Knowledge {
+            clock: self.clock_of(warp, lanes, clocks),
+            device_scope: self.warps[warp].device_scope.all(),
+            block_scope: self.warps[warp].block_scope.all(),
+        });
+        let objects = common.map_or(&mut self.objects, |common| common.all);
+        match event {
+            MbarrierEvent::Arrive(at) => {
+                if let Some(knowledge) = arriving {
+                    objects.arrive(base + at, &knowledge);
+                }
+            }
+            MbarrierEvent::Complete(at) => objects.complete(base + at),
+            MbarrierEvent::Forget(at) => objects.forget(base + at),
+            MbarrierEvent::Acquire(at) => {
+                if let Some(known) = objects.released(base + at) {
+                    self.warps[warp].acquire(known);
+                    self.learn_own(warp, clocks);
                 }
             }
         }
     }
 
+    /// The lanes of a warp have converged, because they are among those that have arrived at a barrier object whose phase is over.
+    pub(crate) fn converge(&mut self, warp: usize, clocks: &Clocks) {
+        self.converged_at[warp] = clocks[warp][warp];
+        self.lanes[warp % WARPS] = None;
+    }
+
     /// Warps have passed a barrier, and their clocks have advanced.
     pub(crate) fn barrier(&mut self, members: u32, clocks: &Clocks) {
         for warp in lanes(members) {
-            self.converged_at[warp] = clocks[warp][warp];
-            self.lanes[warp % WARPS] = None;
+            self.converge(warp, clocks);
         }
         if !self.tracks {
             return;
@@ -474,8 +513,7 @@ impl HappensBefore {
     /// Lanes of a warp have synchronised, and its clock has advanced. What they have fenced counts as fenced by all.
     pub(crate) fn warp_barrier(&mut self, warp: usize, lanes: u32, clocks: &Clocks) {
         if lanes == u32::MAX {
-            self.converged_at[warp] = clocks[warp][warp];
-            self.lanes[warp % WARPS] = None;
+            self.converge(warp, clocks);
         } else {
             let known = self.lanes[warp % WARPS].get_or_insert_default();
             known.synchronise(lanes, clocks[warp][warp] - 1);
@@ -504,10 +542,17 @@ impl HappensBefore {
     }
 
     /// Like [`Self::follows_reader`], for a place in shared memory.
-    pub(crate) fn follows_shared_reader(&self, warp: u32, address: u64, size: u32) -> bool {
-        let mut cells = cells(address, size, self.shared.has_bytes());
+    pub(crate) fn follows_shared_reader(
+        &self,
+        warp: u32,
+        address: u64,
+        size: u32,
+        common: Option<Common<SyncVariables>>,
+    ) -> bool {
+        let (words, base) = common.map_or((&self.shared, 0), |common| (&*common.all, common.base));
+        let mut cells = cells(base + address, size, words.has_bytes());
         cells.any(|(cell, _)| {
-            let word = self.shared.get(cell);
+            let word = words.get(cell);
             word.is_some_and(|word| self.follows_reader(warp as u8, word))
         })
     }

@@ -4,6 +4,7 @@
 pub(crate) mod cluster_phases;
 pub(crate) mod happens_before;
 pub(crate) mod lane_clocks;
+pub(crate) mod object_phases;
 pub(crate) mod phases;
 pub(crate) mod sync_variables;
 pub(crate) mod vector_clock;

@@ -19,15 +19,6 @@ struct ReleasedClocks {
 #[derive(Debug, Default)]
 pub(crate) struct Phases(HashMap<u64, ReleasedClocks>);
 
-/// How an operation on an object changes what its warp knows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct MbarrierOrder {
-    /// Whether the warp has released something, so that its clock must advance.
-    pub released: bool,
-    /// The clock up to which lanes have acquired what others of their warp released.
-    pub own: u32,
-}
-
 /// The join of two clocks: the later ones.
 fn join(to: &mut [u32], from: &[u32]) {
     for (to, &from) in to.iter_mut().zip(from) {
@@ -50,15 +41,14 @@ impl Phases {
         table + self.0.values().map(rows).sum::<usize>()
     }
 
-    /// Follows an operation of a warp on an object.
-    pub fn step(&mut self, step: MbarrierEvent, warp: usize, clocks: &mut Clocks) -> MbarrierOrder {
-        let mut learnt = MbarrierOrder::default();
+    /// Follows an operation of a warp on an object. If lanes acquire, the clock up to which they have acquired what others of their warp
+    /// released.
+    pub fn step(&mut self, step: MbarrierEvent, warp: usize, clocks: &mut Clocks) -> Option<u32> {
         match step {
             MbarrierEvent::Arrive(address) => {
                 let none =
                     || ReleasedClocks { now: vec![0; clocks.len()], before: vec![0; clocks.len()] };
                 join(&mut self.0.entry(address).or_insert_with(none).now, &clocks[warp]);
-                learnt.released = true;
             }
             MbarrierEvent::Complete(address) => {
                 if let Some(ReleasedClocks { now, before }) = self.0.get_mut(&address) {
@@ -67,16 +57,15 @@ impl Phases {
                 }
             }
             MbarrierEvent::Acquire(address) => {
-                if let Some(ReleasedClocks { before, .. }) = self.0.get(&address) {
-                    learnt.own = before[warp];
-                    join(&mut clocks[warp], before);
-                }
+                let ReleasedClocks { before, .. } = self.0.get(&address)?;
+                join(&mut clocks[warp], before);
+                return Some(before[warp]);
             }
             MbarrierEvent::Forget(address) => {
                 self.0.remove(&address);
             }
         }
-        learnt
+        None
     }
 }
 
@@ -89,8 +78,7 @@ mod tests {
         let mut phases = Phases::default();
         let mut clocks: Clocks = [[0; 32]; 32];
         (clocks[0][0], clocks[1][1]) = (5, 7);
-        let learnt = phases.step(MbarrierEvent::Arrive(64), 0, &mut clocks);
-        assert_eq!(learnt, MbarrierOrder { released: true, own: 0 });
+        assert_eq!(phases.step(MbarrierEvent::Arrive(64), 0, &mut clocks), None);
         phases.step(MbarrierEvent::Acquire(64), 1, &mut clocks);
         assert_eq!(clocks[1][0], 0);
         phases.step(MbarrierEvent::Complete(64), 0, &mut clocks);
@@ -99,7 +87,7 @@ mod tests {
         phases.step(MbarrierEvent::Arrive(64), 0, &mut clocks);
         phases.step(MbarrierEvent::Acquire(64), 1, &mut clocks);
         assert_eq!((clocks[1][0], clocks[1][1]), (5, 7));
-        assert_eq!(phases.step(MbarrierEvent::Acquire(64), 0, &mut clocks).own, 5);
+        assert_eq!(phases.step(MbarrierEvent::Acquire(64), 0, &mut clocks), Some(5));
         phases.step(MbarrierEvent::Forget(64), 0, &mut clocks);
         phases.step(MbarrierEvent::Complete(64), 0, &mut clocks);
         phases.step(MbarrierEvent::Acquire(64), 1, &mut clocks);
