@@ -199,9 +199,10 @@
 //!
 //! - `atom.shared.add` and `red.shared.add` of pairs of halves whose operand is the low half of a 64-bit register: the
 //!   assembler of driver 580 takes the upper half from the wrong place. These are the four lines of the tables that differ.
-//! - A product and a sum or difference without rounding modifiers (`mul.f32`, `sub.f32`), which the ISA allows to be contracted (9.7.3.3):
-//!   NVIDIA's assembler does so, this machine rounds twice. nvcc 13.0 contracts `a * b + c` itself, but leaves `a - b * c`, `a * b - c` and
-//!   products that are used twice to the assembler. Their last bit may differ.
+//! - A product and a sum or difference without rounding modifiers (`mul.f32`, `sub.f32`), which the ISA allows to be contracted (9.7.3.3), are
+//!   contracted where `ptxas` of CUDA 13.0 does so within a basic block: `a - b * c`, `a * b - c`, products that several sums use, and
+//!   `__hadd(__hmul(a, b), c)`. `ptxas` also contracts across copies of registers and, in loops that it unrolls, across the border of
+//!   two iterations. There this machine rounds twice, and the last bit may differ.
 //!
 //! # Where a GPU differs from the PTX ISA
 //!

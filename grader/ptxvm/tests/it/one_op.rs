@@ -426,3 +426,28 @@ fn hints_change_nothing() {
     let load = "ld.global.L2::cache_hint.u64 %rd0, [%rd21], %rd9;";
     check(&format!("{policy} {store} {load}"), &[(&[77], 77)]);
 }
+
+/// `a * b` and `c - p` in one, which keeps what the product alone would round away: `ptxas` does so, too.
+#[test]
+fn products_are_contracted_with_differences() {
+    let (x, c) = (f(1.0 + 2f32.powi(-12)), f(1.0 + 2f32.powi(-11)));
+    let with = |rest: &str| format!("mov.f32 %f0, %f1; mul.f32 %f4, %f1, %f2; {rest}");
+    let check_f32 = |rest: &str, want: f32| check(&with(rest), &[(&[x, x, c], f(want))]);
+    check_f32("sub.f32 %f0, %f3, %f4;", -(2f32.powi(-24)));
+    check_f32("sub.f32 %f0, %f4, %f3;", 2f32.powi(-24));
+    check_f32("neg.f32 %f5, %f3; add.f32 %f0, %f5, %f4;", 2f32.powi(-24));
+    check_f32("sub.sat.f32 %f0, %f4, %f3;", 2f32.powi(-24));
+    check_f32("sub.rn.f32 %f0, %f3, %f4;", 0.0);
+    check_f32("sub.f32 %f5, %f3, %f4; mul.f32 %f6, %f4, %f4; mov.f32 %f0, %f5;", 0.0);
+    let wide = [d(1.0 + 2f64.powi(-27)), d(1.0 + 2f64.powi(-27)), d(1.0 + 2f64.powi(-26))];
+    let instructions = "mov.f64 %fd0, %fd1; mul.f64 %fd4, %fd1, %fd2; sub.f64 %fd0, %fd3, %fd4;";
+    check(instructions, &[(&wide, d(-(2f64.powi(-54))))]);
+    for (ty, x, c, want) in [("f16", 0x3C10, 0x3C20, 0x8C00), ("bf16", 0x3F88, 0x3F90, 0xBB80)] {
+        let one =
+            format!("mov.b16 %rs0, %rs1; mul.{ty} %rs4, %rs1, %rs2; sub.{ty} %rs0, %rs3, %rs4;");
+        check(&one, &[(&[x, x, c], want)]);
+        let two = format!("mov.b32 %r0, %r1; mul.{ty}x2 %r4, %r1, %r2; sub.{ty}x2 %r0, %r3, %r4;");
+        let [x, c, want] = [x, c, want].map(|half| half << 16 | half);
+        check(&two, &[(&[x, x, c], want)]);
+    }
+}

@@ -351,7 +351,7 @@ fn the_step_that_loses_digits_or_is_the_first_infinity_is_found() {
         ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y];
         ld.global.f32 %f1, [%rd1];
         .loc 1 6 1
-        mul.f32 %f2, %f1, %f1;
+        mul.rn.f32 %f2, %f1, %f1;
         .loc 1 7 1
         add.f32 %f3, %f2, 0fC61C9000;
         .loc 1 8 1

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::builder::{Callee, KernelBuilder};
 use super::callgraph;
 use super::cfg::Cfg;
+use super::contraction::{Contracted, contract, contracted};
 use super::labels::Labels;
 use super::poison;
 use super::postdom;
@@ -107,6 +108,9 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         let lines = function.body.as_deref().unwrap_or_default();
         let poison = poison::tolerant_accesses(lines);
         let marks = marks(lines);
+        // Code for a debugger is not optimised.
+        let contracted =
+            if body.builder.context.debug { HashMap::new() } else { contracted(lines) };
         for (index, line) in lines.iter().enumerate() {
             body.line = line.line;
             body.poison = poison.get(&index).copied();
@@ -118,7 +122,17 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
                     body.place = body.builder.place_id(&tracker);
                     Ok(())
                 }
-                Statement::Instruction(instruction) => body.instruction(instruction),
+                Statement::Instruction(instruction) => match contracted.get(&index) {
+                    None => body.instruction(instruction),
+                    Some(Contracted::Product) => Ok(()),
+                    Some(&Contracted::Sum { product, source }) => {
+                        let fused = match &lines[product].statement {
+                            Statement::Instruction(of) => contract(instruction, of, source),
+                            _ => None,
+                        };
+                        body.instruction(fused.as_ref().unwrap_or(instruction))
+                    }
+                },
                 Statement::Label(name) => body.label(name),
                 Statement::Registers(registers) => {
                     body.registers(registers);

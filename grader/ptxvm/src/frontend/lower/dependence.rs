@@ -263,6 +263,13 @@ fn sources<'a>(instruction: &Instruction<'a>) -> Vec<&'a str> {
     names
 }
 
+/// The names in an operand.
+pub(super) fn names<'a>(operand: &Operand<'a>) -> Vec<&'a str> {
+    let mut names = Vec::new();
+    each_name(operand, &mut names);
+    names
+}
+
 fn each_name<'a>(operand: &Operand<'a>, names: &mut Vec<&'a str>) {
     match operand {
         Operand::Name(name)

@@ -63,9 +63,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
         mut registers: [u32; MAX_OPERANDS],
     ) {
         let files = operation.files();
-        for (index, file) in files.iter().enumerate().skip(1) {
+        let ty = modifiers.last_type().unwrap_or(Type::B32);
+        for (index, register) in registers.iter_mut().enumerate().take(files.len()).skip(1) {
             if spelling.source(index - 1).negated {
-                registers[index] = self.negative(registers[index], *file);
+                *register = self.negative(*register, ty);
             }
         }
         self.alu(operation.with(registers));
@@ -74,7 +75,6 @@ impl<'a> Body<'_, '_, '_, 'a> {
         match files[0] {
             RegisterFile::Reg32 => {
                 let d = Reg32(registers[0]);
-                let ty = modifiers.last_type().unwrap_or(Type::B32);
                 let (saturated, rectified) = match ty {
                     Type::F16 => (R1::SatF16, R1::ReluF16),
                     Type::F16x2 => (R1::SatF16x2, R1::ReluF16x2),
@@ -118,16 +118,19 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// A float of the other sign, in a new register.
-    fn negative(&mut self, register: u32, file: RegisterFile) -> u32 {
-        if file == RegisterFile::Reg64 {
-            let negative = self.builder.new_q();
-            self.alu(Alu::Q1(Q1::NegF, negative, Reg64(register)));
-            negative.0
-        } else {
-            let negative = self.builder.new_r();
-            self.alu(Alu::R1(R1::NegF, negative, Reg32(register)));
-            negative.0
-        }
+    fn negative(&mut self, register: u32, ty: Type) -> u32 {
+        let negation = match ty {
+            Type::F64 => {
+                let negative = self.builder.new_q();
+                self.prepare(Alu::Q1(Q1::NegF, negative, Reg64(register)));
+                return negative.0;
+            }
+            Type::F16 => R1::NegF16,
+            Type::Bf16 => R1::NegBf16,
+            Type::F16x2 | Type::Bf16x2 => R1::NegH2,
+            _ => R1::NegF,
+        };
+        self.step(negation, Reg32(register)).0
     }
 }
 

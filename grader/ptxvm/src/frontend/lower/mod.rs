@@ -10,6 +10,7 @@ mod cfg;
 mod cluster;
 mod compare;
 mod context;
+mod contraction;
 mod control;
 mod convert;
 mod copies;

@@ -17,7 +17,11 @@ impl Provenance {
         lane: usize,
         place: LocationId,
     ) -> NodeId {
-        let count = if op == Half::Fma { 3 } else { 2 };
+        let count = match op {
+            Half::Neg => 1,
+            Half::Add | Half::Sub | Half::Mul => 2,
+            Half::Fma => 3,
+        };
         let mut nodes = [NodeId::NONE; 3];
         for (node, &slot) in nodes.iter_mut().zip(&sources).take(count) {
             let known = self.warps[warp as usize].get(slot, lane);
@@ -39,6 +43,7 @@ impl Provenance {
         }
         let [x, y, z] = nodes;
         let result = match op {
+            Half::Neg => self.arena.neg(x),
             Half::Add => self.arena.add(x, y, place),
             Half::Sub => {
                 let y = self.arena.neg(y);

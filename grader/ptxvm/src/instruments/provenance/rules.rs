@@ -47,6 +47,7 @@ pub enum Rule {
 /// Arithmetic on 16-bit floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Half {
+    Neg,
     Add,
     Sub,
     Mul,

@@ -67,7 +67,8 @@ macro_rules! with_lane_operations {
                 Tanh          Special Function("tanh")  slow sfu::tanh                   = "tanh{.approx}.f32";
                 Rsqrt         Special Function("rsqrt") slow approx::rsqrt               = "rsqrt{.approx}.f32";
                 RsqrtFtz      Special Function("rsqrt") slow sfu::rsqrt                  = "rsqrt{.approx}.ftz.f32";
-                NegH          Half    Opaque            fast half::neg                   = "neg{.ftz}.f16|bf16";
+                NegF16        Half    Half("f16", Half::Neg)  fast half::neg             = "neg{.ftz}.f16";
+                NegBf16       Half    Half("bf16", Half::Neg) fast half::neg             = "neg{.ftz}.bf16";
                 AbsH          Half    Opaque            fast half::abs                   = "abs{.ftz}.f16|bf16";
                 NegH2         Half    Opaque            fast half::neg2                  = "neg{.ftz}.f16x2|bf16x2";
                 AbsH2         Half    Opaque            fast half::abs2                  = "abs{.ftz}.f16x2|bf16x2";
@@ -244,19 +245,19 @@ macro_rules! with_lane_operations {
                 Dp2aUS      Integer Opaque                  rare int::dp2a_us         = "dp2a.lo.u32.s32";
                 Dp2aSU      Integer Opaque                  rare int::dp2a_su         = "dp2a.lo.s32.u32";
                 Dp2aSS      Integer Opaque                  rare int::dp2a_ss         = "dp2a.lo.s32.s32";
-                FmaF        Float   Fma                     fast f32s::fma            = "fma|mad{.rn}{.sat}.f32";
+                FmaF        Float   Fma                     fast f32s::fma            = "fma|mad{.rn}{.sat}.f32", "mul-sub{.sat}.f32 t t -t", "sub-mul{.sat}.f32 -t t t";
                 FmaRz       Float   Fma                     rare zero::fma_f32        = "fma|mad.rz{.ftz}{.sat}.f32";
                 FmaRm       Float   Fma                     rare down::fma_f32        = "fma|mad.rm{.sat}.f32";
                 FmaRp       Float   Fma                     rare up::fma_f32          = "fma|mad.rp{.sat}.f32";
-                FmaFtz      Float   Fma                     fast flush::fma_f32       = "fma|mad{.rn}.ftz{.sat}.f32";
+                FmaFtz      Float   Fma                     fast flush::fma_f32       = "fma|mad{.rn}.ftz{.sat}.f32", "mul-sub.ftz{.sat}.f32 t t -t", "sub-mul.ftz{.sat}.f32 -t t t";
                 FmaFtzRm    Float   Fma                     rare flush::down::fma_f32 = "fma|mad.rm.ftz{.sat}.f32";
                 FmaFtzRp    Float   Fma                     rare flush::up::fma_f32   = "fma|mad.rp.ftz{.sat}.f32";
-                FmaFtzF16   Half    Opaque                  slow flush::fma_f16       = "fma{.rn}.ftz{.sat|relu}.f16";
-                FmaFtzF16x2 Half    Opaque                  slow flush::fma_f16x2     = "fma{.rn}.ftz{.sat|relu}.f16x2";
-                FmaF16      Half    Half("f16", Half::Fma)  slow f16::fma             = "fma{.rn}{.sat|relu}.f16";
-                FmaF16x2    Half    Opaque                  slow f16::fma2            = "fma{.rn}{.sat|relu}.f16x2";
-                FmaBf16     Half    Half("bf16", Half::Fma) slow bf16::fma            = "fma{.rn}{.relu}.bf16";
-                FmaBf16x2   Half    Opaque                  slow bf16::fma2           = "fma{.rn}{.relu}.bf16x2";
+                FmaFtzF16   Half    Opaque                  slow flush::fma_f16       = "fma{.rn}.ftz{.sat|relu}.f16", "mul-sub.ftz{.sat}.f16 t t -t", "sub-mul.ftz{.sat}.f16 -t t t";
+                FmaFtzF16x2 Half    Opaque                  slow flush::fma_f16x2     = "fma{.rn}.ftz{.sat|relu}.f16x2", "mul-sub.ftz{.sat}.f16x2 t t -t", "sub-mul.ftz{.sat}.f16x2 -t t t";
+                FmaF16      Half    Half("f16", Half::Fma)  slow f16::fma             = "fma{.rn}{.sat|relu}.f16", "mul-sub{.sat}.f16 t t -t", "sub-mul{.sat}.f16 -t t t";
+                FmaF16x2    Half    Opaque                  slow f16::fma2            = "fma{.rn}{.sat|relu}.f16x2", "mul-sub{.sat}.f16x2 t t -t", "sub-mul{.sat}.f16x2 -t t t";
+                FmaBf16     Half    Half("bf16", Half::Fma) slow bf16::fma            = "fma{.rn}{.relu}.bf16", "mul-sub.bf16 t t -t", "sub-mul.bf16 -t t t";
+                FmaBf16x2   Half    Opaque                  slow bf16::fma2           = "fma{.rn}{.relu}.bf16x2", "mul-sub.bf16x2 t t -t", "sub-mul.bf16x2 -t t t";
             }
             /// Operations that compute a `Reg32` from four `Reg32`.
             R4(r4: Reg32, Reg32, Reg32, Reg32, Reg32) {
@@ -361,7 +362,7 @@ macro_rules! with_lane_operations {
                 MadHiS Integer Opaque rare w64::mad_hi_s = "mad.hi.s64";
                 SadU   Integer Opaque fast w64::sad_u    = "sad.u64";
                 SadS   Integer Opaque fast w64::sad_s    = "sad.s64";
-                FmaF   Double  Fma    fast f64s::fma     = "fma|mad{.rn}.f64";
+                FmaF   Double  Fma    fast f64s::fma     = "fma|mad{.rn}.f64", "mul-sub.f64 t t -t", "sub-mul.f64 -t t t";
                 FmaRz  Double  Fma    rare zero::fma_f64 = "fma|mad.rz.f64";
                 FmaRm  Double  Fma    rare down::fma_f64 = "fma|mad.rm.f64";
                 FmaRp  Double  Fma    rare up::fma_f64   = "fma|mad.rp.f64";
