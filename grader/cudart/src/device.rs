@@ -328,6 +328,10 @@ pub struct Launched {
     pub complete: bool,
     /// The output of the kernel; empty if the device prints it itself.
     pub printed: String,
+    /// Whether the kernel calls `printf` somewhere, if the device cannot refuse by itself what a program may no longer do then.
+    pub prints: bool,
+    /// Whether the device has noted what the kernel accessed, to compare it with other work and with the host.
+    pub followed: bool,
 }
 
 /// The properties of a kernel that the host can query.

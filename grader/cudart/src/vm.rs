@@ -338,7 +338,10 @@ impl VmDevice {
             LaunchFinding { launch: number, kernel: launch.kernel.clone(), finding }
         }));
         self.launches += 1;
-        let ended = Launched { clock: self.clock, fault, complete, printed: outcome.printed };
+        let prints = self.find(launch.module, &launch.kernel)?.1.prints();
+        let followed = self.order.matters();
+        let printed = outcome.printed;
+        let ended = Launched { clock: self.clock, fault, complete, printed, prints, followed };
         Ok((ended, outcome.children))
     }
 }
@@ -537,6 +540,7 @@ impl Device for VmDevice {
             });
             all = Launched {
                 printed: all.printed + &ended.printed,
+                prints: all.prints | ended.prints,
                 fault: all.fault.or(ended.fault),
                 ..ended
             };

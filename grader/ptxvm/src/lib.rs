@@ -203,6 +203,8 @@
 //!   contracted where `ptxas` of CUDA 13.0 does so within a basic block: `a - b * c`, `a * b - c`, products that several sums use, and
 //!   `__hadd(__hmul(a, b), c)`. `ptxas` also contracts across copies of registers and, in loops that it unrolls, across the border of
 //!   two iterations. There this machine rounds twice, and the last bit may differ.
+//! - `printf` with `z`, `j`, `t`, `hh` or `L` before a conversion, with `.*`, or with more than 32 arguments: an H100 (driver 580) does not
+//!   find the arguments from there on, and prints what lies in its memory. Here they are as in C.
 //!
 //! # Where a GPU differs from the PTX ISA
 //!

@@ -67,6 +67,8 @@ pub(crate) struct Client {
     pub(super) registered: BTreeMap<u64, u64>,
     /// The previous values of the limits that the program has set.
     limits: BTreeMap<Limit, u64>,
+    /// Whether a kernel that calls `printf` has been launched.
+    has_printing_kernels: bool,
     properties: Option<Properties>,
     /// The server's numbers of modules, by their index in the registry.
     modules: BTreeMap<usize, u64>,
@@ -131,6 +133,7 @@ impl Client {
             managed: Managed::default(),
             registered: BTreeMap::new(),
             limits: BTreeMap::new(),
+            has_printing_kernels: false,
             properties: None,
             modules: BTreeMap::new(),
             handles: BTreeMap::new(),
@@ -232,8 +235,12 @@ impl Client {
         }
     }
 
-    /// Sets a limit until the device is reset.
+    /// Sets a limit until the device is reset. The buffer of `printf` keeps its size once a kernel may have written into it (CUDA C++
+    /// Programming Guide, "Formatted Output", as on an H100).
     pub fn set_limit_until_reset(&mut self, limit: Limit, value: u64) -> Answer<()> {
+        if limit == Limit::PrintfFifoSize && self.has_printing_kernels {
+            return Err(CudaError::INVALID_VALUE);
+        }
         let before = self.limit(limit).ok();
         self.set_limit(limit, value)?;
         if let Some(before) = before {
@@ -295,6 +302,7 @@ impl Client {
         self.pools = Pools::default();
         self.note(OrderStep::Synchronise(Awaited::Device));
         self.pending = None;
+        self.has_printing_kernels = false;
         Ok(())
     }
 
@@ -319,13 +327,16 @@ impl Client {
         let launched = Device::launch(self, launch)?;
         self.clock = launched.clock;
         self.print_later(launched.printed.as_bytes());
+        self.has_printing_kernels |= launched.prints;
         if let Some(fault) = launched.fault {
             // A GPU reports it at the next call that waits for it, and at every call after that.
             self.fail_later(fault);
             return Ok(());
         }
         self.fetch_managed()?;
-        self.use_shared_pages();
+        if launched.followed {
+            self.use_shared_pages();
+        }
         Ok(())
     }
 

@@ -222,6 +222,12 @@ impl Kernel {
         matches!(op, Some(crate::isa::ir::Op::Bar(_)))
     }
 
+    /// Whether it calls `printf` somewhere.
+    pub fn prints(&self) -> bool {
+        use crate::isa::ir::{Op, System};
+        self.program.code.iter().any(|instr| matches!(instr.op, Op::System(System::Printf { .. })))
+    }
+
     /// Sizes and alignments of the parameters, in the order of the declaration.
     pub fn params(&self) -> &[ParamType] {
         &self.params

@@ -101,3 +101,37 @@ fn what_is_not_supported_says_so() {
     assert_eq!(cudaUserObjectCreate(), NOT_SUPPORTED);
     assert_eq!((cudaGetLastError(), cudaGetLastError()), (NOT_SUPPORTED, SUCCESS));
 }
+
+/// A kernel that calls `printf`, and prints nothing.
+const PRINTS: &str = ".version 7.5 .target sm_75 .address_size 64
+    .extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);
+    .global .align 1 .b8 text[2] = {104, 0};
+    .visible .entry prints(.param .u64 x, .param .u32 y) {
+        .reg .b64 %rd<3>; .reg .b32 %r<3>; .reg .pred %p<2>;
+        ld.param.u32 %r1, [y]; setp.eq.u32 %p1, %r1, 7; @%p1 ret;
+        mov.u64 %rd1, text; cvta.global.u64 %rd2, %rd1;
+        { .param .b64 a0; st.param.b64 [a0], %rd2; .param .b64 a1; st.param.b64 [a1], 0; .param .b32 r0;
+          call.uni (r0), vprintf, (a0, a1); }
+        ret;
+    }";
+
+#[test]
+fn the_buffer_of_printf_keeps_its_size_once_a_kernel_may_print() {
+    const PRINTF: c_int = 1;
+    let program = Program::new();
+    let kernel = 7;
+    {
+        let mut registry = registry();
+        let module = registry.add(Some(Image::Ptx(PRINTS.into())));
+        let name = "prints".into();
+        let function = Function { module, name, opted_in: 0, large_clusters: false };
+        registry.functions.insert(host(kernel) as usize, function);
+    }
+    let x = program.memory(4);
+    assert_eq!(program.launch(FILL, [1; 3], [1; 3], 0, x), SUCCESS);
+    assert_eq!(cudaDeviceSetLimit(PRINTF, 1 << 21), SUCCESS);
+    assert_eq!(program.launch(kernel, [1; 3], [1; 3], 0, x), SUCCESS);
+    assert_eq!(cudaDeviceSetLimit(PRINTF, 1 << 22), INVALID_VALUE);
+    assert_eq!(cudaDeviceReset(), SUCCESS);
+    assert_eq!(cudaDeviceSetLimit(PRINTF, 1 << 22), SUCCESS);
+}

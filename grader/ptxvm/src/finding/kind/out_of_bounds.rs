@@ -46,8 +46,12 @@ impl<P: Place> Check for OutOfBounds<P> {
             && same_object(self.place.as_ref(), other.place.as_ref())
     }
 
+    /// In global memory a GPU looks at the alignment first, but for null pointers (measured on an H100).
     fn fault(&self) -> Option<Fault> {
-        Some(Fault::IllegalAddress)
+        let is_first = matches!(self.space, Space::Global | Space::Heap)
+            && self.address >= NULL_PAGE
+            && !self.address.is_multiple_of(self.size.into());
+        Some(if is_first { Fault::MisalignedAddress } else { Fault::IllegalAddress })
     }
 
     fn words(&self, _: &Site<'_>) -> Words {
@@ -79,5 +83,25 @@ impl<P: Place> Check for OutOfBounds<P> {
             Space::Heap => "the allocation ends before this address, or begins behind it",
             Space::Shared | Space::Local | Space::Const => "the array ends before this address",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::BufferOffset;
+
+    #[test]
+    fn what_is_misaligned_too_stops_a_gpu_as_that() {
+        let fault = |space, address, size| {
+            let access = AccessKind::Read;
+            OutOfBounds::<BufferOffset> { space, access, size, place: None, array: None, address }
+                .fault()
+        };
+        assert_eq!(fault(Space::Global, 0x1_0002, 4), Some(Fault::MisalignedAddress));
+        assert_eq!(fault(Space::Global, u64::MAX, 4), Some(Fault::MisalignedAddress));
+        assert_eq!(fault(Space::Global, 0x1_0002, 2), Some(Fault::IllegalAddress));
+        assert_eq!(fault(Space::Global, 3, 4), Some(Fault::IllegalAddress));
+        assert_eq!(fault(Space::Shared, 0x10_0001, 4), Some(Fault::IllegalAddress));
     }
 }

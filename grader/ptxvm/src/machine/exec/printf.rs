@@ -29,6 +29,8 @@ struct Spec {
     precision: Option<usize>,
     /// 8 for `ll`, `l`, `z`, `j`, `t`, else 4.
     bytes: u32,
+    /// Bits of an integer that are shown: 16 for `h`, 8 for `hh`.
+    bits: u32,
     conversion: char,
 }
 
@@ -129,18 +131,29 @@ fn expand(
             text.push('%');
             continue;
         }
-        let Some(spec) = Spec::parse(&mut rest, || next(4) as i32) else { break };
+        let Some(spec) = Spec::parse(&mut rest, || next(4) as i32) else {
+            text.push('%');
+            break;
+        };
         let body = match spec.conversion {
             'd' | 'i' => spec.integer(next(spec.bytes)),
             'u' | 'x' | 'X' | 'o' => spec.unsigned(spec.sized(next(spec.bytes))),
-            'c' => char::from(next(4) as u8).to_string(),
-            'p' => format!("{:#x}", next(8)),
+            'c' => char::from(next(spec.bytes) as u8).to_string(),
+            'p' => match next(8) {
+                0 => "(nil)".to_owned(),
+                address => format!("{address:#x}"),
+            },
             's' => {
-                let all = string(next(8));
+                let address = next(8);
+                let all = if address == 0 { "(null)".to_owned() } else { string(address) };
                 all.chars().take(spec.precision.unwrap_or(usize::MAX)).collect()
             }
             'f' | 'F' | 'e' | 'E' | 'g' | 'G' | 'a' | 'A' => spec.float(f64::from_bits(next(8))),
-            other => format!("%{other}"),
+            // Also of `%5%` and of what is no conversion, `%q`, no more is left.
+            _ => {
+                text.push('%');
+                continue;
+            }
         };
         spec.pad(&body, &mut text);
     }
@@ -164,6 +177,7 @@ impl Spec {
             width: 0,
             precision: None,
             bytes: 4,
+            bits: u64::BITS,
             conversion: ' ',
         };
         while let Some(flag) = rest.next_if(|c| "-0+ #".contains(*c)) {
@@ -175,20 +189,26 @@ impl Spec {
         }
         let mut number = |rest: &mut std::iter::Peekable<std::str::Chars>| {
             if rest.next_if_eq(&'*').is_some() {
-                return usize::try_from(star()).unwrap_or(0).min(MAX_WIDTH);
+                return i64::from(star());
             }
-            let mut value = 0usize;
+            let mut value = 0;
             while let Some(digit) = rest.next_if(char::is_ascii_digit) {
-                value = (value * 10 + digit as usize - '0' as usize).min(MAX_WIDTH);
+                value = (value * 10 + i64::from(digit as u32 - '0' as u32)).min(MAX_WIDTH as i64);
             }
             value
         };
-        spec.width = number(rest);
+        let width = number(rest);
+        // A negative width from an argument is the flag `-` and a width, a negative precision is none.
+        spec.left |= width < 0;
+        spec.width = (width.unsigned_abs() as usize).min(MAX_WIDTH);
         if rest.next_if_eq(&'.').is_some() {
-            spec.precision = Some(number(rest));
+            let precision = usize::try_from(number(rest)).ok();
+            spec.precision = precision.map(|precision| precision.min(MAX_WIDTH));
         }
         while let Some(length) = rest.next_if(|c| "hljztL".contains(*c)) {
-            if length != 'h' {
+            if length == 'h' {
+                spec.bits = if spec.bits == 16 { 8 } else { 16 };
+            } else {
                 spec.bytes = 8;
             }
         }
@@ -196,12 +216,18 @@ impl Spec {
         Some(spec)
     }
 
+    /// Bits of an integer that count.
+    fn shown_bits(&self) -> u32 {
+        self.bits.min(self.bytes * 8)
+    }
+
     fn sized(&self, value: u64) -> u64 {
-        if self.bytes == 8 { value } else { value & u64::from(u32::MAX) }
+        value & (u64::MAX >> (u64::BITS - self.shown_bits()))
     }
 
     fn integer(&self, value: u64) -> String {
-        let value = if self.bytes == 8 { value as i64 } else { i64::from(value as i32) };
+        let unused = u64::BITS - self.shown_bits();
+        let value = (value << unused) as i64 >> unused;
         let digits = self.at_least(value.unsigned_abs().to_string());
         self.signed(value < 0, &digits)
     }
@@ -243,7 +269,10 @@ impl Spec {
         let text = match self.conversion {
             _ if value.is_nan() => "nan".to_owned(),
             _ if value.is_infinite() => "inf".to_owned(),
-            'f' | 'F' => format!("{size:.precision$}"),
+            'f' | 'F' => {
+                let point = if self.alternate && precision == 0 { "." } else { "" };
+                format!("{size:.precision$}{point}")
+            }
             'e' | 'E' => exponential(size, precision),
             'a' | 'A' => hexadecimal(size, self.precision),
             _ => general(size, precision.max(1), self.alternate),
@@ -358,7 +387,13 @@ mod tests {
             printed("%llu %x %c %*d", &[u64::MAX, 255, 65, 4, 9]),
             "18446744073709551615 ff A    9"
         );
-        assert_eq!(printed("100%", &[]), "100");
+        assert_eq!(printed("100%", &[]), "100%");
+        assert_eq!(
+            printed("%*d|%.*d|%#.0f|%5%|%q", &[(-6i64) as u64, 42, u64::MAX, 0, 3f64.to_bits()]),
+            "42    |0|3.|%|%"
+        );
+        assert_eq!(printed("%hu %hd %hhd %hhu", &[70000, 40000, 200, 511]), "4464 -25536 -56 255");
+        assert_eq!(printed("%p %8p %s", &[0, 16, 0]), "(nil)     0x10 (null)");
         assert_eq!(
             printed(
                 "%#x %#o %#X %#x|%#06x|% d|% d|%.3d|%5.2u|%.0d|",
