@@ -11,8 +11,8 @@
 //!   computed: later sums of it are not contracted either, nor earlier ones if the other has fewer uses.
 //! - `p + p` and `p - p` are not contracted.
 //!
-//! Two things that `ptxas` does as well are left out: it contracts across copies (`mov`, `neg`) and, in unrolled loops, across the border
-//! of two iterations.
+//! Three things that `ptxas` does as well are left out: it contracts across copies (`mov`, `neg`), where braces hide a factor from the
+//! sum, and, in unrolled loops, across the border of two iterations.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -145,7 +145,9 @@ fn products<'a>(lines: &[Line<'a>]) -> Vec<Product<'a>> {
                 let is_whole = matches!(operand, Operand::Name(_)) && source > 0;
                 let is_first = product.uses.last().is_none_or(|&(at, _)| at != line);
                 let follows = product.block == block && product.line < line && !product.is_stale;
-                if is_whole && is_first && follows && sum == Some(product.kind) {
+                let is_visible =
+                    product.factors.iter().all(|&factor| scopes.find(factor.1) == factor);
+                if is_whole && is_first && follows && is_visible && sum == Some(product.kind) {
                     product.uses.push((line, source));
                 } else {
                     product.is_needed = true;
@@ -396,5 +398,8 @@ mod tests {
             )
         };
         assert_eq!(lines(&half("sub.f32 %f9,%f5,%q;")), ["", "", "-", "sub-mul.f32"]);
+        // The sum does not see this factor.
+        let hidden = "{.reg .f32 %q; mov.f32 %q,%f1; mul.f32 %f7,%q,%f2;} sub.f32 %f9,%f3,%f7;";
+        assert_eq!(lines(hidden), ["", "", ""]);
     }
 }
