@@ -69,7 +69,7 @@ impl ClusterAccess {
 }
 
 /// What orders the blocks of a cluster, beside its barrier and global memory. The number of a word, and the address of an object, has the
-/// rank of its block above [`RANK_SHIFT`], as addresses of `.shared::cluster` do.
+/// rank of its block above [`RANK_SHIFT`](crate::isa::window::RANK_SHIFT), as addresses of `.shared::cluster` do.
 #[derive(Debug, Default)]
 pub(crate) struct ClusterOrder {
     /// The words of shared memory by which its threads order each other.
