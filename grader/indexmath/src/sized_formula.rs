@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::evaluate::cost::{Cost, cost};
+use crate::evaluate::cost::{Cost, cost, gather_steps};
 use crate::evaluate::data::{Results, TensorData, Values};
 use crate::evaluate::parallel::in_parallel;
 use crate::evaluate::program::{Computed, compute, compute_for, input, steps_for};
@@ -76,6 +76,14 @@ impl SizedFormula {
     /// The cost of [`Self::evaluate`] for `wanted`; names that the formula does not know cost nothing.
     pub fn cost(&self, wanted: &[&str]) -> Cost {
         cost(&self.lowered, wanted)
+    }
+
+    /// The number of iterations of kernels that look for the terms of each element of the tensors `wanted`, where the formula adds terms
+    /// to elements that data or several indices choose, as the gradient of a convolution does: the elements times the indices
+    /// that they leave open. `is_size` says whether an index runs over a size that the formula is given, and not over one that
+    /// follows from others: a kernel runs through a filter, and not through an output that is as long as the image without it.
+    pub fn gather_steps(&self, wanted: &[&str], is_size: &dyn Fn(i64) -> bool) -> u64 {
+        gather_steps(&self.lowered, wanted, is_size)
     }
 
     /// Evaluates the tensors `wanted`, row-major. Every input that they need must be in `known` with the right length.

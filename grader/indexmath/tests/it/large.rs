@@ -12,9 +12,28 @@ fn cost_counts_loops_and_intermediate_results_of_what_is_needed() {
     let types = tensors(&[("x", "f32[N, K]"), ("w", "f32[K]"), ("y", "f32[N]"), ("z", "f32[N]")]);
     let text = "y[i] = sum[k] x[i,k] * w[k]; z[i] = y[i] * (sum[k] x[i,k])";
     let sized = Formula::parse(text, &types).unwrap().at(&dims(&[("N", 5), ("K", 7)])).unwrap();
-    assert_eq!(sized.cost(&["y"]), Cost { steps: 35, elements: 5, gathered: 0 });
-    assert_eq!(sized.cost(&["z"]), Cost { steps: 35 + 35 + 5, elements: 5 + 5 + 5, gathered: 0 });
-    assert_eq!(sized.cost(&["x", "nothing"]), Cost { steps: 0, elements: 0, gathered: 0 });
+    assert_eq!(sized.cost(&["y"]), Cost { steps: 35, elements: 5 });
+    assert_eq!(sized.cost(&["z"]), Cost { steps: 35 + 35 + 5, elements: 5 + 5 + 5 });
+    assert_eq!(sized.cost(&["x", "nothing"]), Cost { steps: 0, elements: 0 });
+}
+
+/// The gradient of a convolution has few terms where the filter is as long as the image, and its kernel still runs through the filter
+/// for each element of the image.
+#[test]
+fn a_kernel_that_gathers_runs_through_the_filter() {
+    let types = tensors(&[("x", "f32[L]"), ("w", "f32[K]"), ("y", "f32[L-K+1]")]);
+    let forward = Formula::parse("y[o] = sum[k] x[o+k] * w[k]", &types).unwrap();
+    let formula = forward.differentiate().unwrap();
+    let steps = |l, k| {
+        let sized = formula.at(&dims(&[("L", l), ("K", k)])).unwrap();
+        // A batch of two, beside an output of two.
+        let is_size = |range| [l, k, 2].contains(&range);
+        (sized.cost(&["grad(x)"]).steps, sized.gather_steps(&["grad(x)"], &is_size))
+    };
+    assert_eq!(steps(1000, 3), (2994, 3000));
+    assert_eq!(steps(1000, 999), (1998, 999_000));
+    let sized = formula.at(&dims(&[("L", 1000), ("K", 999)])).unwrap();
+    assert_eq!(sized.gather_steps(&["y"], &|_| true), 0);
 }
 
 #[test]

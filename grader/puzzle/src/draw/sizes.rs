@@ -9,7 +9,7 @@ mod small;
 
 use crate::rng::Stream;
 use crate::spec::{DRAWN, DrawnSizes, SizeRange, Spec, Tensors, Test};
-use indexmath::{Cost, Dims};
+use indexmath::Dims;
 pub(super) use multiples::is_far;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -175,7 +175,12 @@ impl<'a> Drawer<'a> {
     fn takes_long_to_gather(&self, free: &Dims) -> bool {
         let long = self.drawn.ranges.iter().filter(|range| free[&range.name] > range.max);
         long.count() > 1
-            && self.test(free).is_some_and(|test| formula_cost(&test).gathered > MOST_GATHERED)
+            && self.test(free).is_some_and(|test| {
+                let outputs = test.outputs();
+                let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
+                let is_size = |range| free.values().any(|&size| size == range);
+                test.formula.gather_steps(&outputs, &is_size) > MOST_GATHERED
+            })
     }
 
     fn is_cheap(&self, free: &Dims, most: u64) -> bool {
@@ -208,13 +213,9 @@ fn is_limited(range: &SizeRange) -> bool {
 }
 
 fn computations(test: &Test) -> u64 {
-    formula_cost(test).steps
-}
-
-fn formula_cost(test: &Test) -> Cost {
     let outputs = test.outputs();
     let wanted: Vec<&str> = outputs.iter().map(String::as_str).collect();
-    test.formula.cost(&wanted)
+    test.formula.cost(&wanted).steps
 }
 
 /// The number of blocks of a grid, or of threads of a block.
