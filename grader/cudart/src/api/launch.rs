@@ -54,13 +54,21 @@ fn multiprocessor(client: &mut Client) -> Result<Multiprocessor, CudaError> {
     Ok(Multiprocessor::of(client.known_properties()?.capability))
 }
 
-/// Which sizes of grids and blocks are possible, in words.
-fn what_can_start() -> String {
-    let ([_, _, z], [_, _, most]) = (MAX_BLOCK, MAX_GRID);
-    format!(
-        "a block has 1 to {MAX_THREADS} threads, at most {z} of them in z; a grid has at least 1 block, at most {most} of them \
-         in y and in z"
-    )
+/// Which size of a grid or block that cannot start is impossible, in words.
+fn why_not(grid: [u32; 3], block: [u32; 3]) -> String {
+    let ([_, _, z], [x, _, most]) = (MAX_BLOCK, MAX_GRID);
+    let threads = block.iter().fold(1u64, |all, &size| all.saturating_mul(size.into()));
+    if grid.contains(&0) {
+        "a grid has at least 1 block along each axis".into()
+    } else if block.contains(&0) {
+        "a block has at least 1 thread along each axis".into()
+    } else if threads > u64::from(MAX_THREADS) {
+        format!("a block has at most {MAX_THREADS} threads")
+    } else {
+        format!(
+            "a block has at most {z} threads in z, and a grid {x} blocks in x and {most} in y and in z"
+        )
+    }
 }
 
 /// What a launch is asked for.
@@ -109,7 +117,7 @@ pub(super) unsafe fn prepare(client: &mut Client, asked: &Asked) -> Result<Launc
             block.x,
             block.y,
             block.z,
-            what_can_start()
+            why_not([grid.x, grid.y, grid.z], [block.x, block.y, block.z])
         ));
         client.not_started(&kernel.name)?;
         return Err(CudaError::INVALID_VALUE);
