@@ -44,6 +44,12 @@ fn wrong_choice(case: &Case, run: &Run, diff: &TensorDiff) -> Option<WrongChoice
     if all_wrong.iter().all(is_tie) || is_in_slices() {
         return Some(WrongChoice::Tie);
     }
+    let counts_on = |input: &&CaseTensor| {
+        counts_on(input, &diff.tensor, &all_wrong, got, expected) == Some(true)
+    };
+    if let Some(input) = case.tensors.iter().find(counts_on) {
+        return Some(WrongChoice::AcrossSlices(input.tensor.name.clone()));
+    }
     let (tensor, _) = right(*all_wrong.first()?)?.element?;
     let shape = &case.tensors.iter().find(|t| t.tensor.name == tensor)?.tensor.shape;
     let slice: usize = shape.iter().rev().take(2).product();
@@ -61,6 +67,31 @@ fn wrong_choice(case: &Case, run: &Run, diff: &TensorDiff) -> Option<WrongChoice
     all(&|flat| flat).then_some(WrongChoice::InTensor(tensor))
 }
 
+/// Whether all wrong numbers are the right ones, counted on through the slices of an input over its last two axes. `None` if they cannot
+/// be positions in them.
+fn counts_on(
+    input: &CaseTensor,
+    output: &Tensor,
+    wrong: &[usize],
+    got: &[f64],
+    expected: &[Approx],
+) -> Option<bool> {
+    let (size, own) = slices(input, output)?;
+    let is_on =
+        |&flat: &usize| got[flat] == expected[flat].value + (flat / own * size) as f64 && own > 1;
+    Some(wrong.len() >= LEAST && wrong.iter().all(is_on))
+}
+
+/// The elements of a slice over the last two axes of an input, and of an output that has as many of them. `None` if it has not, or the
+/// input is of whole numbers.
+fn slices(input: &CaseTensor, output: &Tensor) -> Option<(usize, usize)> {
+    let planes = |shape: &[usize]| shape.len().checked_sub(2).map(|axes| shape[..axes].to_vec());
+    let shape = &input.tensor.shape;
+    let are_alike = input.tensor.dtype.is_float() && planes(shape)? == planes(&output.shape)?;
+    let slice = |shape: &[usize]| shape.iter().rev().take(2).product::<usize>();
+    are_alike.then(|| (slice(shape), slice(&output.shape)))
+}
+
 /// Whether all wrong numbers, as positions in the slices of an input over its last two axes, lead to an equal element behind the right one.
 /// `None` if they cannot be such positions.
 fn is_tie_in_slices(
@@ -70,13 +101,8 @@ fn is_tie_in_slices(
     got: &[f64],
     expected: &[Approx],
 ) -> Option<bool> {
-    let planes = |shape: &[usize]| shape.len().checked_sub(2).map(|axes| shape[..axes].to_vec());
-    let (shape, values) = (&input.tensor.shape, input.start()?);
-    if !input.tensor.dtype.is_float() || planes(shape)? != planes(&output.shape)? {
-        return None;
-    }
-    let slice = |shape: &[usize]| shape.iter().rev().take(2).product::<usize>();
-    let (size, own) = (slice(shape), slice(&output.shape));
+    let values = input.start()?;
+    let (size, own) = slices(input, output)?;
     let element = |flat: usize, at: f64| {
         let inside = (0.0..size as f64).contains(&at);
         inside.then(|| values[flat / own * size + at as usize])
@@ -86,4 +112,31 @@ fn is_tie_in_slices(
         Some(got[flat] > right && element(flat, got[flat])? == element(flat, right)?)
     };
     wrong.iter().map(ties).collect::<Option<Vec<bool>>>().map(|all| !all.contains(&false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use puzzle::case::Role;
+    use puzzle::tensor::DType;
+
+    #[test]
+    fn positions_that_go_on_through_the_slices() {
+        let tensor =
+            |dtype, shape: &[usize]| Tensor { name: "t".into(), dtype, shape: shape.into() };
+        let role = Role::Input(vec![0.0; 24]);
+        let input = CaseTensor { tensor: tensor(DType::F32, &[2, 3, 4]), role };
+        let output = tensor(DType::I32, &[2, 2, 2]);
+        let exact = |value| Approx { value, bound: 0.0, magnitude: value, terms: 1 };
+        let expected = [0.0, 3.0, 8.0, 11.0, 1.0, 3.0, 8.0, -1.0].map(exact);
+        let got = [0.0, 3.0, 8.0, 11.0, 13.0, 15.0, 20.0, 11.0];
+        let found = |wrong: &[usize]| counts_on(&input, &output, wrong, &got, &expected);
+        assert_eq!(found(&[4, 5, 6, 7]), Some(true));
+        let other = [12.0; 8];
+        let counted = counts_on(&input, &output, &[4, 5, 6, 7], &other, &expected);
+        assert_eq!(counted, Some(false));
+        assert_eq!(found(&[4, 5]), Some(false), "too few");
+        let vector = CaseTensor { tensor: tensor(DType::F32, &[3, 4]), ..input.clone() };
+        assert_eq!(counts_on(&vector, &output, &[4, 5, 6, 7], &got, &expected), None);
+    }
 }

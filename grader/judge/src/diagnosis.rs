@@ -8,7 +8,7 @@ use crate::trials::Trials;
 use crate::verdict::TestVerdict;
 use crate::{
     branch, choice, elsewhere, formula_variant, half_steps, inputs, intermediate, origins, places,
-    sizes, threads, writers,
+    sizes, step_in_place, threads, writers,
 };
 use device::backend::Run;
 use device::vm::VmBackend;
@@ -24,7 +24,10 @@ pub fn diagnose(
 ) -> TestVerdict {
     // What comes of a run with mistakes is no formula, and has no single cause.
     if !verdict.findings.is_empty() {
-        return verdict;
+        return match machine {
+            Machine::Host(host) => writers::explain_unwritten(host, (case, run), verdict),
+            Machine::Vm(_) | Machine::Gpu(_) => verdict,
+        };
     }
     let Some(at) = formula_variant::first_cause(case, &verdict) else { return verdict };
     let name = verdict.diffs[at].tensor.name.clone();
@@ -32,6 +35,7 @@ pub fn diagnose(
     let verdict = formula_variant::explain(&trials, case, run, verdict, at);
     let verdict = branch::explain(case, run, verdict, at);
     let verdict = choice::explain(case, run, verdict, at);
+    let verdict = step_in_place::explain(case, run, verdict, at);
     let on_vm = |vm: &VmBackend, trials: &Trials<'_, '_>, verdict| {
         let subject = Subject::new(vm, case);
         let verdict = intermediate::explain(&subject, program, trials, verdict, at);

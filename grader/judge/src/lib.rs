@@ -8,6 +8,9 @@
 //!                                     ├─ half_steps: a line that rounds to half precision, where nothing asks for it
 //!                                     ├─ inputs: what an element is computed from, and should not be, or the other way round
 //!                                     ├─ threads: which threads store the wrong elements
+//!                                     ├─ writers: which calls of host code store an output
+//!                                     ├─ host_steps: how far the launches of host code are right
+//!                                     ├─ returns: the `return` with which host code gives a wrong flag
 //!                                     ├─ places: where the wrong elements lie in all cases
 //!                                     ├─ sizes: for which sizes the result is correct
 //!                                     ├─ cause: what the pattern of the errors shows
@@ -20,6 +23,7 @@
 
 pub mod batch_compile;
 mod branch;
+mod call_args;
 mod choice;
 pub mod diagnosis;
 pub mod drawn;
@@ -31,13 +35,16 @@ mod findings;
 mod formula_variant;
 pub mod grade;
 mod half_steps;
+mod host_steps;
 mod inputs;
 mod intermediate;
 pub mod judgement;
 mod origins;
 pub mod other_cases;
 mod places;
+pub mod returns;
 mod sizes;
+mod step_in_place;
 mod subject;
 mod threads;
 mod trials;

@@ -136,6 +136,10 @@ pub struct TensorDiff {
     pub always: Option<AlwaysSame>,
     /// The calls of host code that change the output, where no formula explains it.
     pub calls: Option<StoringCalls>,
+    /// The `return` with which a function of host code gives a wrong answer.
+    pub returned: Option<WrongReturn>,
+    /// How far the launches of host code are right, where no formula explains the output.
+    pub host_steps: Option<HostSteps>,
     /// Of the first output that is wrong: the outputs that the formula computes it from, if all of them are correct.
     pub correct_sources: Vec<String>,
 }
@@ -179,6 +183,8 @@ impl TensorDiff {
             threads: None,
             always: None,
             calls: None,
+            returned: None,
+            host_steps: None,
             correct_sources: Vec::new(),
             tensor,
             errors,
@@ -229,8 +235,12 @@ pub struct AlwaysSame {
 /// The calls of host code that change an output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoringCalls {
-    /// In their order; at least one.
+    /// In their order; none where nothing is stored at all.
     pub calls: Vec<StoringCall>,
+    /// How many threads the last one starts, if these are fewer than the output has elements, and some of them are never written.
+    pub threads: Option<u64>,
+    /// A workspace that one of them is given, and the last launch before that is given it, too.
+    pub before: Option<(String, StoringCall)>,
     /// Outputs that the last one is given, and outputs that the formula computes from and that it is not given.
     pub instead: Option<(Vec<String>, Vec<String>)>,
 }
@@ -258,8 +268,36 @@ pub enum CallArg {
     },
     /// A number.
     Number(f64),
+    /// Memory that is no tensor of the test, and the launch that stored it.
+    Result(Box<StoringCall>),
+    /// Memory that is no tensor of the test, and its first values.
+    Values(Vec<f64>),
     /// Memory that is no tensor of the test.
     Other,
+}
+
+/// The `return` that ends all calls of a function which give a wrong answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongReturn {
+    /// The function.
+    pub function: String,
+    /// Its line, from 1.
+    pub line: u32,
+}
+
+/// How far the launches of host code are right: the steps of the formula that its memory holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostSteps {
+    /// The steps that are right, and that the next one follows from.
+    pub right: Vec<String>,
+    /// The first step that no launch stores.
+    pub missing: String,
+    /// Whether that is the output itself.
+    pub is_output: bool,
+    /// How many of its first coordinates are stored, if some are, and how many there should be.
+    pub part: Option<(usize, usize)>,
+    /// The next launch that stores something else, if there is one.
+    pub next: Option<StoringCall>,
 }
 
 /// How the positions of a search (`argmax`) are wrong, in all wrong elements.
@@ -271,6 +309,8 @@ pub enum WrongChoice {
     InTensor(String),
     /// Each is the position of the right element in the slice over the last two axes of its tensor.
     InSlice(String),
+    /// Each is the right one in its slice over the last two axes of an input, counted on through all of its slices.
+    AcrossSlices(String),
 }
 
 /// For which sizes an output is correct, with all other sizes as they are, in all cases that were tried.
@@ -594,9 +634,9 @@ pub enum Cause {
         /// What was got divided by what is expected.
         factor: f64,
     },
-    /// Every wrong element is the same multiple of an input's element at its place.
+    /// Every wrong element is the same multiple of another tensor's element at its place.
     MultipleOf {
-        /// The input, of the same shape.
+        /// The tensor, of the same shape: an input, or a step of the formula.
         tensor: String,
         /// How many times it is.
         factor: f64,
@@ -613,6 +653,8 @@ pub enum Cause {
     },
     /// Short floats are cut off where they should be rounded to the nearest.
     CutOff,
+    /// Every element is the expected one without its fraction.
+    Truncated,
     /// Every element is a multiple of what is expected and a number added to it.
     Line {
         /// What the expected value is multiplied with.
@@ -685,6 +727,36 @@ pub enum Cause {
         axis: usize,
         /// For each place on the axis, the one whose values it holds.
         order: Vec<usize>,
+    },
+    /// Along an axis the expected values stand at other places, some of them more than once and others nowhere.
+    Repeated {
+        /// The axis, counted from the first.
+        axis: usize,
+        /// For each place on the axis, the one whose values it holds.
+        order: Vec<usize>,
+    },
+    /// Every element of a tensor of whole numbers has its bits in reverse.
+    BitsReversed {
+        /// How many bits are reversed.
+        bits: u32,
+    },
+    /// Elements are wrong exactly where another tensor of the same shape has, or should have, this value.
+    WrongWhere {
+        /// The tensor.
+        tensor: String,
+        /// Its value there.
+        value: f64,
+        /// Whether it is an output, of which that value is expected.
+        is_output: bool,
+        /// What all wrong elements are, if that is one number.
+        got: Option<f64>,
+    },
+    /// Errors lie exactly at the first coordinates for which an input of whole numbers has this value.
+    WrongRows {
+        /// The input's elements that belong to a first coordinate: `shuffle[*, 1]`.
+        elements: String,
+        /// Their value where the errors are.
+        value: f64,
     },
     /// Two elements hold each other's values, and all else is correct.
     Exchanged {

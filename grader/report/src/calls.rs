@@ -1,7 +1,7 @@
 //! The calls of host code that store an output.
 
 use super::number::{count, number};
-use judge::verdict::{CallArg, StoringCall, StoringCalls};
+use judge::verdict::{CallArg, HostSteps, StoringCall, StoringCalls};
 use puzzle::tensor::Tensor;
 
 /// Calls that are named; of more the last alone.
@@ -12,7 +12,7 @@ pub(super) fn sentence(calls: &StoringCalls, tensor: &Tensor) -> String {
     let name = &tensor.name;
     let texts: Vec<String> = calls.calls.iter().map(text).collect();
     let stored = match &texts[..] {
-        [] => return String::new(),
+        [] => return format!("no launch, copy or fill changes {name}."),
         [call] => format!("{name} is stored by {call}"),
         [first, others @ ..] if texts.len() <= MOST => {
             format!(
@@ -24,6 +24,15 @@ pub(super) fn sentence(calls: &StoringCalls, tensor: &Tensor) -> String {
             format!("{name} is changed by {}, the last one is {last}", count(texts.len(), "call"))
         }
     };
+    if let Some(threads) = calls.threads {
+        let elements = tensor.len();
+        return format!(
+            "{stored}, which starts {threads} threads; {name} has {elements} elements."
+        );
+    }
+    if let Some((workspace, before)) = &calls.before {
+        return format!("{stored}. Before that, {workspace} is given to {}.", text(before));
+    }
     match &calls.instead {
         Some((given, missing)) => {
             format!(
@@ -33,6 +42,28 @@ pub(super) fn sentence(calls: &StoringCalls, tensor: &Tensor) -> String {
             )
         }
         None => format!("{stored}."),
+    }
+}
+
+/// How far the launches of host code are right.
+pub(super) fn of_steps(steps: &HostSteps) -> String {
+    let HostSteps { right, missing, is_output, part, next } = steps;
+    let verb = if right.len() == 1 { "is" } else { "are" };
+    let right = format!("{} {verb} correct in device memory", right.join(" and "));
+    match (part, next) {
+        (Some((some, all)), _) => format!(
+            "{right}, but the launches store only {some} of the {all} parts of {missing} along its first axis."
+        ),
+        (None, Some(next)) => format!(
+            "{right}, but no launch stores {missing}, the next step of the formula: look at {}, and at what follows.",
+            text(next)
+        ),
+        (None, None) if *is_output => format!(
+            "{right}, and no launch computes anything else from there: the host code makes {missing} of it."
+        ),
+        (None, None) => format!(
+            "{right}, and no launch computes anything else from there: {missing}, the next step of the formula, is left to the host code."
+        ),
     }
 }
 
@@ -52,6 +83,11 @@ fn arg(arg: &CallArg) -> String {
         CallArg::Tensor { name, element: None } => name.clone(),
         CallArg::Tensor { element: Some(element), .. } => format!("&{element}"),
         CallArg::Number(value) => number(*value),
+        CallArg::Result(call) => format!("the result of {}", text(call)),
+        CallArg::Values(values) => {
+            let values: Vec<String> = values.iter().map(|value| number(*value)).collect();
+            format!("a buffer of {}, ...", values.join(", "))
+        }
         CallArg::Other => "a buffer".into(),
     }
 }
@@ -67,8 +103,9 @@ mod tests {
         let of = |name: &str| CallArg::Tensor { name: name.into(), element: None };
         let args = vec![of("a"), of("c"), CallArg::Number(84.0), CallArg::Other];
         let launch = StoringCall::Kernel("fc".into(), args);
-        let said =
-            |calls: Vec<StoringCall>, instead| sentence(&StoringCalls { calls, instead }, &tensor);
+        let said = |calls: Vec<StoringCall>, instead| {
+            sentence(&StoringCalls { calls, threads: None, before: None, instead }, &tensor)
+        };
         assert_eq!(
             said(vec![launch.clone()], Some((vec!["a".into()], vec!["b".into()]))),
             "c is stored by fc(a, c, 84, a buffer), which is given a, and not b."
@@ -81,7 +118,46 @@ mod tests {
             said(vec![StoringCall::Copy, launch.clone(), launch.clone(), launch], None),
             "c is changed by 4 calls, the last one is fc(a, c, 84, a buffer)."
         );
+        assert_eq!(said(Vec::new(), None), "no launch, copy or fill changes c.");
+        let tensor = Tensor { shape: vec![300], ..tensor };
+        let calls = vec![StoringCall::Kernel("fc".into(), Vec::new())];
+        let few = StoringCalls { calls, threads: Some(256), before: None, instead: None };
+        assert_eq!(
+            sentence(&few, &tensor),
+            "c is stored by fc(), which starts 256 threads; c has 300 elements."
+        );
+        let before = Some(("work".into(), StoringCall::Kernel("im2col".into(), Vec::new())));
+        let filled = StoringCalls { threads: None, before, ..few };
+        assert_eq!(
+            sentence(&filled, &tensor),
+            "c is stored by fc(). Before that, work is given to im2col()."
+        );
+        let values = CallArg::Values(vec![1.0, 0.5]);
+        assert_eq!(arg(&values), "a buffer of 1, 0.5, ...");
+        let result = CallArg::Result(Box::new(StoringCall::Kernel("fc".into(), Vec::new())));
+        assert_eq!(arg(&result), "the result of fc()");
         let inside = CallArg::Tensor { name: "a".into(), element: Some("a[1]".into()) };
         assert_eq!(arg(&inside), "&a[1]");
+    }
+
+    #[test]
+    fn the_last_correct_step_is_named_with_the_launch_that_follows() {
+        let args = vec![CallArg::Tensor { name: "probs".into(), element: None }, CallArg::Other];
+        let steps = HostSteps {
+            right: vec!["probs".into()],
+            missing: "each".into(),
+            is_output: false,
+            part: None,
+            next: Some(StoringCall::Kernel("loss".into(), args)),
+        };
+        let part = HostSteps { part: Some((4, 11)), ..steps.clone() };
+        let on_host = HostSteps { next: None, ..steps.clone() };
+        let output = HostSteps { is_output: true, ..on_host.clone() };
+        insta::assert_snapshot!([steps, part, on_host, output].map(|s| of_steps(&s)).join("\n"), @r"
+        probs is correct in device memory, but no launch stores each, the next step of the formula: look at loss(probs, a buffer), and at what follows.
+        probs is correct in device memory, but the launches store only 4 of the 11 parts of each along its first axis.
+        probs is correct in device memory, and no launch computes anything else from there: each, the next step of the formula, is left to the host code.
+        probs is correct in device memory, and no launch computes anything else from there: the host code makes each of it.
+        ");
     }
 }

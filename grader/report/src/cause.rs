@@ -114,6 +114,19 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
                 list(&mut order.iter().copied()),
             )
         }
+        Cause::Repeated { axis: a, order } => repeated(tensor, *a, order),
+        Cause::BitsReversed { bits } => format!(
+            "every element is the expected one with its {bits} bits in reverse order."
+        ),
+        Cause::WrongRows { elements, value } => format!(
+            "errors lie exactly at the first coordinates for which {elements} is {}.",
+            number(*value)
+        ),
+        Cause::WrongWhere { tensor: other, value, is_output, got } => {
+            let verb = if *is_output { "should be" } else { "is" };
+            let got = got.map(|got| format!("; each is {}", number(got))).unwrap_or_default();
+            format!("wrong exactly where {other} {verb} {}{got}.", number(*value))
+        }
         Cause::Exchanged { first, second } => format!(
             "{} and {} hold each other's values.",
             tensor.element_name(*first),
@@ -186,6 +199,9 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
         Cause::CutOff => {
             format!("{name} is cut off to its digits, towards 0, and should be rounded to the nearest.")
         }
+        Cause::Truncated => {
+            "every element is the expected value without its fraction: is a division or a conversion done in whole numbers?".into()
+        }
         Cause::Line { factor: -1.0, by: 1.0 } => "every element is 1 minus the expected value.".into(),
         Cause::Line { factor, by } => on_line("element", *factor, *by),
         Cause::LineWhereWrong { factor, by } => on_line("wrong element", *factor, *by),
@@ -214,6 +230,30 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
         ),
     }
 }
+
+/// Which places on an axis hold other values than their own, and whose values are nowhere.
+fn repeated(tensor: &Tensor, axis: usize, order: &[usize]) -> String {
+    let part = |place: usize| pattern(tensor, |i| (i == axis).then_some((place, place)));
+    let moved: Vec<(usize, usize)> =
+        order.iter().copied().enumerate().filter(|(to, from)| to != from).collect();
+    let (shown, more) = moved.split_at(moved.len().min(MOST_MOVED));
+    let mut texts: Vec<String> = shown
+        .iter()
+        .map(|&(to, from)| format!("{} holds the values expected in {}", part(to), part(from)))
+        .collect();
+    if !more.is_empty() {
+        texts.push(format!("{} more hold those of others", more.len()));
+    }
+    let lost: Vec<String> = (0..order.len())
+        .filter(|place| !order.contains(place))
+        .map(|place| place.to_string())
+        .collect();
+    let (held, lost, name) = (texts.join(", "), lost.join(", "), axis_name(tensor, axis));
+    format!("{held}; those of {lost} along the {name} are nowhere.")
+}
+
+/// Places with values of others that are listed.
+const MOST_MOVED: usize = 2;
 
 fn special(value: SpecialValue) -> &'static str {
     match value {
@@ -641,6 +681,12 @@ mod tests {
             Cause::OffsetInSteps { by: 0.0, steps: vec![105.0, 35.0, 0.0, 0.0] },
             Cause::OffsetInSteps { by: 1.0, steps: vec![0.0, -35.0, 0.0, 0.0] },
             Cause::Permuted { axis: 1, order: vec![1, 0, 2] },
+            Cause::Repeated { axis: 1, order: vec![0, 2, 2] },
+            Cause::Repeated { axis: 2, order: vec![1, 1, 3, 5, 5, 5, 0] },
+            Cause::BitsReversed { bits: 8 },
+            Cause::WrongWhere { tensor: "ok".into(), value: 1.0, is_output: true, got: Some(0.0) },
+            Cause::WrongWhere { tensor: "ok".into(), value: 1.0, is_output: false, got: None },
+            Cause::WrongRows { elements: "seed[*, 1]".into(), value: 0.0 },
             Cause::Exchanged { first: 0, second: 1 },
             Cause::Reordered { axis: 3 },
             Cause::Border { width: 2 },
@@ -662,6 +708,7 @@ mod tests {
             Cause::Line { factor: -1.0, by: 1.0 },
             Cause::LineWhereWrong { factor: 2.0, by: -1.0 },
             Cause::CutOff,
+            Cause::Truncated,
             Cause::TwoSteps { low: 0.0, high: 1.0, below: 0.498, above: 0.502 },
             Cause::Rounding { largest: 0.000_48 },
         ];
@@ -714,6 +761,12 @@ mod tests {
         each element is off by 105 times its first coordinate and 35 times its second coordinate.
         each element is off by 1 and -35 times its second coordinate.
         along its second coordinate the expected values stand in another order: 0, 1, 2 hold those of 1, 0, 2.
+        grad(input)[*, 1, *, *] holds the values expected in grad(input)[*, 2, *, *]; those of 1 along the second coordinate are nowhere.
+        grad(input)[*, *, 0, *] holds the values expected in grad(input)[*, *, 1, *], grad(input)[*, *, 2, *] holds the values expected in grad(input)[*, *, 3, *], 3 more hold those of others; those of 2, 4, 6 along the third coordinate are nowhere.
+        every element is the expected one with its 8 bits in reverse order.
+        wrong exactly where ok should be 1; each is 0.
+        wrong exactly where ok is 1.
+        errors lie exactly at the first coordinates for which seed[*, 1] is 0.
         grad(input)[0, 0, 0, 0] and grad(input)[0, 0, 0, 1] hold each other's values.
         grad(input) holds the expected values, each as often as it should, in another order along its last coordinate.
         all errors lie within 2 elements of the edges; the interior is correct.
@@ -731,6 +784,7 @@ mod tests {
         every element is 1 minus the expected value.
         every wrong element is 2 times the expected value - 1.
         grad(input) is cut off to its digits, towards 0, and should be rounded to the nearest.
+        every element is the expected value without its fraction: is a division or a conversion done in whole numbers?
         every wrong element is 0 or 1: the one where at most 0.498 is expected, the other from 0.502 on.
         all errors are small in grad(input): at most 0.048 % of the absolute values of the terms, as one rounding to half precision makes.
         ");

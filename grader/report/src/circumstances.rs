@@ -16,6 +16,9 @@ pub(super) fn of_choice(choice: &WrongChoice) -> String {
         WrongChoice::InTensor(tensor) => format!(
             "each wrong position is that of the right element in all of {tensor}, and should be that among the elements of the search."
         ),
+        WrongChoice::AcrossSlices(tensor) => format!(
+            "each wrong position counts through all of {tensor}, and should start at 0 in each of its slices over the last two axes."
+        ),
         WrongChoice::InSlice(tensor) => format!(
             "each wrong position is that of the right element in its slice of {tensor} over the last two axes, and should be that among the elements of the search."
         ),

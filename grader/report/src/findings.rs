@@ -9,7 +9,7 @@ mod refusal;
 mod results;
 mod streams;
 
-use super::number::count;
+use super::number::{count, number};
 use super::style::Style;
 use cpptext::statements;
 use device::finding::{Check, Finding, Problem, SourceLoc};
@@ -96,9 +96,12 @@ fn words(finding: &Finding, source: &str) -> Words {
         Problem::Driver { code, meaning } => gpu::driver(code, meaning),
         Problem::NotRepeatable { place, values } => results::not_repeatable(place, *values),
         Problem::Unwritten { place } => results::unwritten(place),
-        Problem::UnmetRequirement { place, value, relation, bound, about } => {
+        Problem::UnmetRequirement { place, value, relation, bound, about, same } => {
             let title = results::unmet(place, *value, *relation, *bound);
-            with_about(title, about.as_ref())
+            let words = with_about(title, about.as_ref());
+            same.iter().fold(words, |words, (part, value)| {
+                words.help(format!("all elements of {part} are {}", number(*value)))
+            })
         }
         Problem::NotMeasurable { tensor, message } => results::not_measurable(tensor, message),
         Problem::OverGate { counter, tensor, spent, bound, relation, of_line, about } => {

@@ -14,6 +14,7 @@ use judge::drawn_cases::DrawnCases;
 use judge::grade::{self, Detail, Machine};
 use judge::judgement;
 use judge::other_cases::OtherCases;
+use judge::returns;
 use judge::verdict::Picture;
 use puzzle::case::Case;
 use puzzle::spec::{Spec, Test};
@@ -136,6 +137,9 @@ pub(super) fn grade(
         let mut verdict = grade::detailed(&machine, &program, case, &run, verdict, detail);
         if !verdict.passed() && passed == judged {
             verdict = diagnose((&machine, &program), &others, (case, &run), verdict);
+            let compiler = returns::Compiler { toolchain, workbook, spec };
+            let source = &program.compiled.source.text;
+            verdict = returns::explain(compiler, source, (case, &run), verdict);
         }
         judged += 1;
         drop(spinner);

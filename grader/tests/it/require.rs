@@ -91,7 +91,7 @@ fn the_first_element_that_does_not_is_told() {
     let found = findings("wrong");
     let [
         Finding {
-            problem: Problem::UnmetRequirement { place, value, relation, bound, about },
+            problem: Problem::UnmetRequirement { place, value, relation, bound, about, same: None },
             count,
             ..
         },

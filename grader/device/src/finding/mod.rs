@@ -164,6 +164,8 @@ pub enum Problem {
         bound: f64,
         /// What the spec says about it.
         about: Option<String>,
+        /// A part of a result from which it is computed, and the number that all its elements are.
+        same: Option<(String, f64)>,
     },
     /// The formula cannot be computed from a result: an index lies outside its tensor.
     NotMeasurable {

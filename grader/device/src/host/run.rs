@@ -6,6 +6,7 @@ use super::job::{Arg, Call, Job, MEMORY, REPORT, SCRATCH};
 use super::library::{Entry, HostProgram, no_room};
 use super::recording::{Recorder, Recording, SharedRecord};
 use super::test_device::TestDevice;
+use super::trail::TracedLaunch;
 use super::usage::Usage;
 use super::watch::Watch;
 use super::writers::Writer;
@@ -219,12 +220,12 @@ impl HostBackend {
         Ok((run, usage))
     }
 
-    /// The calls that change a tensor of a case, in their order; none of one in the host's memory. It runs the case once more.
+    /// The calls that change a tensor of a case, and all launches with what they store. It runs the case once more.
     ///
     /// # Errors
     /// As [`Backend::run`].
-    pub fn writers(&self, case: &Case, tensor: usize) -> Result<Vec<Writer>, Failure> {
-        Ok(self.run_following(case, None, Some(tensor))?.writers)
+    pub fn stored(&self, case: &Case, tensor: usize) -> Result<Stored, Failure> {
+        Ok(self.run_following(case, None, Some(tensor))?.stored)
     }
 
     fn run_following(
@@ -241,8 +242,11 @@ impl HostBackend {
             HostMemory::write(&path.join(MEMORY), &case.tensors, &on_host).map_err(room)?;
         let cancelled = Arc::default();
         let mut device = self.device(case, &on_host, &cancelled)?;
-        if let Some(tensor) = followed.filter(|&tensor| !on_host[tensor]) {
-            device.follow(tensor);
+        if let Some(tensor) = followed {
+            device.trace();
+            if !on_host[tensor] {
+                device.follow(tensor);
+            }
         }
         let job = self.job((&case.tensors, &case.launches), &memory, &device)?;
         job.write(path).map_err(room)?;
@@ -251,7 +255,7 @@ impl HostBackend {
         let whole = |per_test: u64| Duration::from_secs(per_test * job.bounds.cpu_seconds) * TESTS;
         if spent.host >= whole(1) || spent.device >= whole(DEVICE) {
             let run = Self::too_late(case, job.bounds.cpu_seconds);
-            return Ok(Followed { run, usage: Usage::default(), writers: Vec::new() });
+            return Ok(Followed { run, usage: Usage::default(), stored: Stored::default() });
         }
         let begin = Instant::now();
         let watch = || Watch::new(case, &memory.file, &memory.offsets);
@@ -272,7 +276,9 @@ impl HostBackend {
         }
         let time = begin.elapsed();
 
-        let writers = device.writers();
+        let is_followed = followed.is_some_and(|tensor| !on_host[tensor]);
+        let writers = is_followed.then(|| device.writers());
+        let stored = Stored { writers, launches: device.traced() };
         let mut findings = self.findings(case, &end, &mut device);
         let memory_now = std::fs::read(&memory.file).unwrap_or_default();
         let mut tensors = Vec::new();
@@ -299,15 +305,24 @@ impl HostBackend {
         let notes = device.notes().into_iter().chain(holes).collect();
         let (threads, launched) = (device.threads(), device.launched().to_vec());
         let run = Run { tensors, findings, printed, notes, time, threads, launched };
-        Ok(Followed { run, usage, writers })
+        Ok(Followed { run, usage, stored })
     }
 }
 
-/// A run, what it took, and the calls that changed the tensor that was followed.
+/// A run, what it took, and what was followed.
 struct Followed {
     run: Run,
     usage: Usage,
-    writers: Vec<Writer>,
+    stored: Stored,
+}
+
+/// What the calls of host code store.
+#[derive(Clone, Debug, Default)]
+pub struct Stored {
+    /// The calls that change the tensor that is followed, in their order; `None` of one in the host's memory.
+    pub writers: Option<Vec<Writer>>,
+    /// The launches, with what they are given and store; the first of very many.
+    pub launches: Vec<TracedLaunch>,
 }
 
 /// A folder for the child.

@@ -1,5 +1,6 @@
 //! The device of a case: it holds the tensors, and does what the child's CUDA calls ask for.
 
+use super::trail::{Before, TracedLaunch, Trail, floats};
 use super::writers::{self, Followed, Writer};
 use crate::backend::LaunchShape;
 use crate::checked::{CheckedDevice, Contents, Placed, Step, without_kernel};
@@ -101,6 +102,8 @@ pub struct TestDevice<'a> {
     launched: Vec<LaunchShape>,
     /// The tensor of which the calls that change it are to be known.
     followed: Option<Followed>,
+    /// The launches with what they are given and store, if that is to be known.
+    trail: Option<Trail>,
     /// A launch of far too many threads: kernel and threads.
     flooded: Option<(String, u64)>,
     /// The connection ended in the middle of something.
@@ -134,6 +137,7 @@ impl<'a> TestDevice<'a> {
             threads: 0,
             launched: Vec::new(),
             followed: None,
+            trail: None,
             flooded: None,
             broken: false,
         })
@@ -171,6 +175,34 @@ impl<'a> TestDevice<'a> {
     /// The calls that have changed the tensor that is followed, in their order.
     pub fn writers(&mut self) -> Vec<Writer> {
         self.followed.take().map(Followed::into_calls).unwrap_or_default()
+    }
+
+    /// From now on the launches are kept with what they are given and store.
+    pub fn trace(&mut self) {
+        self.trail = Some(Trail::default());
+    }
+
+    /// The launches that were kept, in their order.
+    pub fn traced(&mut self) -> Vec<TracedLaunch> {
+        self.trail.take().map(Trail::into_launches).unwrap_or_default()
+    }
+
+    /// What lies in the buffers of host code that a launch is given, if the trail has room for it.
+    fn before(&mut self, launch: &Launch) -> Option<Before> {
+        let of = |(at, bytes): (usize, &Vec<u8>)| {
+            let address = u64::from_le_bytes(bytes.as_slice().try_into().ok()?);
+            let (start, size) = self.allocated.range(..=address).next_back()?;
+            Some((at, address, (start + size).checked_sub(address).filter(|&size| size > 0)?))
+        };
+        let buffers: Vec<(usize, u64, u64)> =
+            launch.params.iter().enumerate().filter_map(of).collect();
+        let words: u64 = buffers.iter().map(|buffer| buffer.2 / 4).sum();
+        self.trail.as_ref().filter(|trail| trail.has_room(words as usize))?;
+        let read = |(at, address, size): (usize, u64, u64)| {
+            let bytes = self.device.read(address, size).ok()?;
+            Some((at, address, floats(&bytes.0).into()))
+        };
+        Some(buffers.into_iter().filter_map(read).collect())
     }
 
     /// Looks at the tensor that is followed after a call.
@@ -358,9 +390,21 @@ impl Device for TestDevice<'_> {
                 self.launched.push(shape);
             }
         }
-        let call = self.followed.is_some().then(|| writers::of_launch(&launch, &self.placed));
+        let is_followed = self.followed.is_some() || self.trail.is_some();
+        let call = is_followed.then(|| writers::of_launch(&launch, &self.placed));
+        let before = self.before(&launch);
         let launched = self.work(|device| device.launch(launch))?;
-        self.look(call);
+        if let (Some(trail), Some(before), Some((kernel, args))) = (&mut self.trail, before, &call)
+        {
+            let device = &mut self.device;
+            let places: Vec<_> = before.iter().map(|(_, at, words)| (*at, words.len())).collect();
+            let after = places.into_iter().map(|(address, words)| {
+                let now = device.read(address, 4 * words as u64);
+                now.map(|bytes| floats(&bytes.0)).unwrap_or_default()
+            });
+            trail.add(kernel, args, before, after);
+        }
+        self.look(call.map(|(kernel, args)| Writer::Kernel(kernel, args, threads)));
         self.clock.lock().clock = launched.clock;
         Ok(launched)
     }

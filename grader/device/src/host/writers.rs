@@ -7,8 +7,8 @@ use cudart::device::Launch;
 /// A call of host code that changed a tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Writer {
-    /// A launch: the kernel's name in the source, and its arguments.
-    Kernel(String, Vec<LaunchArg>),
+    /// A launch: the kernel's name in the source, its arguments, and how many threads it starts.
+    Kernel(String, Vec<LaunchArg>, u64),
     /// `cudaMemcpy`, or another that copies.
     Copy,
     /// `cudaMemset`, or another that fills.
@@ -62,10 +62,10 @@ fn is_same(a: &RunTensor, b: &RunTensor) -> bool {
     a.written == b.written && values.all(|(a, b)| a.to_bits() == b.to_bits())
 }
 
-/// A launch as a call that changes something.
-pub(super) fn of_launch(launch: &Launch, placed: &Placed<'_>) -> Writer {
+/// A launch's kernel, by its name in the source, and its arguments.
+pub(super) fn of_launch(launch: &Launch, placed: &Placed<'_>) -> (String, Vec<LaunchArg>) {
     let args = launch.params.iter().map(|bytes| of_bytes(bytes, placed));
-    Writer::Kernel(cudart::source_name(&launch.kernel), args.collect())
+    (cudart::source_name(&launch.kernel), args.collect())
 }
 
 /// Integers below this are told from floats: as floats they are too small for anybody to pass them.

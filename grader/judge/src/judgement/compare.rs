@@ -19,11 +19,15 @@ pub(super) struct Expected<'a> {
     pub vectors: &'a [(&'a str, &'a [f64])],
     /// The inputs of the same shape.
     pub alike: &'a [cause::Alike<'a>],
+    /// The other outputs of the same shape, with what is expected of them.
+    pub outputs: &'a [cause::Alike<'a>],
+    /// Elements of inputs of whole numbers, one for each first coordinate, by name.
+    pub columns: &'a [(String, Vec<f64>)],
 }
 
 /// Compares an output of which all lengths agree; `None` if every element is correct.
 pub(super) fn diff(tensor: &Tensor, reference: &Expected, got: &RunTensor) -> Option<TensorDiff> {
-    let &Expected { values: expected, start, block, vectors, alike } = reference;
+    let &Expected { values: expected, start, block, vectors, alike, outputs, columns } = reference;
     if are_correct(expected, &got.values, &got.written) {
         return None;
     }
@@ -52,6 +56,8 @@ pub(super) fn diff(tensor: &Tensor, reference: &Expected, got: &RunTensor) -> Op
         block,
         vectors,
         alike,
+        outputs,
+        columns,
     };
     let cause = cause::likely(&view);
     Some(TensorDiff { cause, ..diff })

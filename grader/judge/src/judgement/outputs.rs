@@ -147,20 +147,37 @@ fn judge_tensors(
             let is_row =
                 |l: &&CaseLaunch| l.block[0] > 1 && l.block[1..] == [1, 1] && l.grid[1..] == [1, 1];
             let block = launch.filter(is_row).map_or(0, |l| l.block[0] as usize);
-            let alike: Vec<Alike> = tensors
-                .iter()
-                .filter(|other| other.tensor.shape == tensor.shape)
+            let same_shape = || tensors.iter().filter(|other| other.tensor.shape == tensor.shape);
+            let alike: Vec<Alike> = same_shape()
                 .filter_map(|other| {
                     let Tensor { name, dtype, .. } = &other.tensor;
                     Some(Alike { name, dtype: *dtype, values: other.start()? })
                 })
                 .collect();
+            // Whole numbers alone are compared with one value.
+            let others: Vec<(Tensor, Vec<f64>)> = same_shape()
+                .filter_map(|other| {
+                    let (other, expected) = other.wanted()?;
+                    let is_other = other.name != wanted.name && !other.dtype.is_float();
+                    let values = expected.iter().map(|element| element.value);
+                    is_other.then(|| (other, values.collect()))
+                })
+                .collect();
+            let outputs: Vec<Alike> = others
+                .iter()
+                .map(|(Tensor { name, dtype, .. }, values)| Alike { name, dtype: *dtype, values })
+                .collect();
+            let rows = tensor.shape.first().copied().unwrap_or(0);
+            let columns: Vec<(String, Vec<f64>)> =
+                tensors.iter().flat_map(|other| columns(other, rows)).collect();
             let reference = compare::Expected {
                 values: expected,
                 start: case_tensor.start(),
                 block,
                 vectors: &vectors,
                 alike: &alike,
+                outputs: &outputs,
+                columns: &columns,
             };
             diffs.extend(compare::diff(&wanted, &reference, got));
         } else if matches!(role, Role::Result) {
@@ -178,6 +195,23 @@ fn judge_tensors(
     }
     (findings, diffs)
 }
+
+/// An input of whole numbers with one element, or a few, for each of so many first coordinates: each of them by itself.
+fn columns(given: &CaseTensor, rows: usize) -> Vec<(String, Vec<f64>)> {
+    let Tensor { name, dtype, shape } = &given.tensor;
+    let (Role::Input(values), false) = (&given.role, dtype.is_float()) else { return Vec::new() };
+    let column = |at: usize, of: usize| values.iter().skip(at).step_by(of).copied().collect();
+    match shape[..] {
+        [first] if first == rows => vec![(format!("{name}[*]"), values.clone())],
+        [first, of @ 1..=MOST_COLUMNS] if first == rows => {
+            (0..of).map(|at| (format!("{name}[*, {at}]"), column(at, of))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Elements for a first coordinate of which each is looked at by itself.
+const MOST_COLUMNS: usize = 4;
 
 /// Name and values of an input with one axis.
 fn vector(given: &CaseTensor) -> Option<(&str, &[f64])> {

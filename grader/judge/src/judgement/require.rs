@@ -4,7 +4,7 @@ use crate::verdict::Picture;
 use device::backend::{Run, RunTensor};
 use device::finding::{Element, Finding, Problem};
 use indexmath::Values;
-use puzzle::case::{Case, CaseLaunch, CasePicture, CaseRequirement, Measured, Role};
+use puzzle::case::{Case, CaseLaunch, CasePicture, CaseRequirement, CaseTensor, Measured, Role};
 use puzzle::tensor::Tensor;
 
 /// A finding for a result with elements that were never written.
@@ -47,6 +47,11 @@ pub fn pictures(case: &Case, run: &Run) -> Vec<Picture> {
     pictures
 }
 
+/// Of so many first coordinates each is looked at by itself.
+const MOST_PARTS: usize = 4;
+/// So many elements are hardly the same by chance.
+const LEAST_SAME: usize = 16;
+
 /// What a run gave, and what the formula makes of it.
 struct Results<'a> {
     case: &'a Case,
@@ -79,6 +84,16 @@ impl<'a> Results<'a> {
         Ok(self.values.get(&of.tensor.name).map(Vec::as_slice).unwrap_or_default())
     }
 
+    /// The first part of a result, from which a tensor is computed, whose elements are all the same.
+    fn same_elements(&self, tensor: &str) -> Option<(String, f64)> {
+        let sources = self.case.formula.sources(tensor);
+        let is_result = |other: &&CaseTensor| matches!(other.role, Role::Result);
+        let results = self.case.tensors.iter().filter(is_result).map(|other| &other.tensor);
+        results
+            .filter(|result| sources.contains(&result.name))
+            .find_map(|result| same_part(result, self.values.get(&result.name)?))
+    }
+
     fn judge(&mut self, required: &CaseRequirement) -> Option<Finding> {
         let CaseRequirement { of, relation, bound, about } = required;
         let kernel = self.case.launches.last().map_or("", |launch| &launch.kernel);
@@ -94,17 +109,57 @@ impl<'a> Results<'a> {
         let value = |flat: usize| measured.get(flat).copied().unwrap_or(f64::NAN);
         let mut short = (0..of.tensor.len()).filter(|&flat| !relation.holds(value(flat), *bound));
         let first = short.next()?;
+        let (value, count) = (value(first), 1 + short.count() as u64);
         let problem = Problem::UnmetRequirement {
             place: place(&of.tensor, first),
-            value: value(first),
+            value,
             relation: *relation,
             bound: *bound,
             about: about.clone(),
+            same: self.same_elements(&of.tensor.name),
         };
-        finding(problem, 1 + short.count() as u64)
+        finding(problem, count)
     }
+}
+
+/// The first part of a tensor whose elements are all the same, and their value: the whole, or all that it has for one of a few first
+/// coordinates.
+fn same_part(tensor: &Tensor, values: &[f64]) -> Option<(String, f64)> {
+    let parts = match tensor.shape[..] {
+        [parts @ 1..=MOST_PARTS, _, ..] => parts,
+        _ => 1,
+    };
+    let size = (values.len() / parts).max(1);
+    let is_one = |part: &[f64]| part.len() >= LEAST_SAME && part.iter().all(|v| *v == part[0]);
+    let (at, part) = values.chunks(size).enumerate().find(|(_, part)| is_one(part))?;
+    let name = match parts {
+        1 => tensor.name.clone(),
+        _ => format!("{}[{at}{}]", tensor.name, ", *".repeat(tensor.shape.len() - 1)),
+    };
+    Some((name, part[0]))
 }
 
 fn place(tensor: &Tensor, flat: usize) -> Element {
     Element::of(tensor, flat as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use puzzle::tensor::DType;
+
+    #[test]
+    fn a_part_of_one_number_is_named() {
+        let of = |shape: &[usize], values: &[f64]| {
+            let tensor = Tensor { name: "w".into(), dtype: DType::F32, shape: shape.into() };
+            same_part(&tensor, values)
+        };
+        let mut values = vec![0.5; 32];
+        assert_eq!(of(&[32], &values), Some(("w".into(), 0.5)));
+        values[3] = 1.0;
+        assert_eq!(of(&[32], &values), None);
+        assert_eq!(of(&[2, 16], &values), Some(("w[1, *]".into(), 0.5)));
+        assert_eq!(of(&[8, 4], &values), None, "many first coordinates");
+        assert_eq!(of(&[4], &[0.0; 4]), None, "a few are the same by chance");
+    }
 }

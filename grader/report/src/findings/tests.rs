@@ -203,6 +203,7 @@ fn wrong_results_and_gpus() -> Vec<Finding> {
             relation: puzzle::requirement::Relation::AtLeast,
             bound: 0.95,
             about: Some("of the digits that it has not seen".into()),
+            same: None,
         },
         Problem::UnmetRequirement {
             place: place(4),
@@ -210,6 +211,7 @@ fn wrong_results_and_gpus() -> Vec<Finding> {
             relation: puzzle::requirement::Relation::Equal,
             bound: 0.0,
             about: None,
+            same: Some(("w[0, *]".into(), 0.5)),
         },
         Problem::NotMeasurable {
             tensor: "accuracy".into(),
@@ -387,7 +389,7 @@ fn every_kind_has_a_title_and_help() {
     `accuracy` is 0.8125, and must be at least 0.95
         of the digits that it has not seen
     filters[0, 0, 1, 1] is NaN, and must be exactly 0
-        
+        all elements of w[0, *] are 0.5
     `accuracy` cannot be computed: `label` leads outside
         the values that your function computed lead outside a tensor
     the values are right, but the kernel takes 33,000 sectors loaded from global memory; there may be at most 6,000

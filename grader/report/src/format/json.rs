@@ -231,6 +231,8 @@ fn tensor(diff: &TensorDiff, source: &str) -> Value {
         "sizes": diff.size_limit.as_ref().map(|limit| circumstances::of_size_limit(limit, &diff.tensor)),
         "origins": diff.origins.iter().map(|part| json!({ "part": part.text, "value": part.value })).collect::<Vec<_>>(),
         "always": diff.always.as_ref().map(|always| circumstances::of_always(always, &diff.tensor)),
+        "returned": diff.returned.as_ref().map(|of| json!({ "function": of.function, "line": of.line })),
+        "launches": diff.host_steps.as_ref().map(calls::of_steps),
         "calls": diff.calls.as_ref().map(|all| calls::sentence(all, &diff.tensor)),
         "half_step": diff.half_step.as_ref().map(|line| cause::of_half_step(line, &diff.tensor)),
         "inputs": diff.inputs.as_ref().map(|all| inputs::sentence(all, &diff.tensor)),

@@ -9,7 +9,7 @@ use crate::{
 use device::finding::SourceLoc;
 use diagnostic::{CODE_WIDTH, Failure, visible};
 use indexmath::Term;
-use judge::verdict::{Cause, Largest, Mismatch, TensorDiff, TestVerdict};
+use judge::verdict::{Cause, Largest, Mismatch, TensorDiff, TestVerdict, WrongReturn};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -157,7 +157,7 @@ impl<W: Write> Reporter for TextReporter<W> {
         let mark = self.style.paint(tone, mark);
         let width = self.name_width();
         let took = time(verdict.time);
-        let why = reason(verdict)
+        let why = reason_in_short(verdict)
             .or_else(|| drawn::passed(verdict))
             .map(|why| format!("   {why}"))
             .unwrap_or_default();
@@ -256,7 +256,7 @@ impl<W: Write> Reporter for TextReporter<W> {
 }
 
 /// Why a test failed, in a few words.
-fn reason(verdict: &TestVerdict) -> Option<String> {
+fn reason_in_short(verdict: &TestVerdict) -> Option<String> {
     let finding = verdict.findings.first().map(|f| f.problem.name().to_owned());
     finding.or_else(|| verdict.diffs.first().map(diff::in_short))
 }
@@ -290,6 +290,8 @@ pub(crate) fn full(
         let explained = explained(verdict).unwrap_or(first);
         lines.extend(reason_lines(run, explained, style, width));
         lines.extend(place_lines(run, first, explained, style));
+    } else {
+        lines.extend(calls(first).into_iter().flat_map(|found| reason(found, style, width)));
     }
     let mut terms = terms::lines(&first.tensor, &first.terms, &run.source, style);
     // What the kernel added wrongly is the cause, as far as no other is known.
@@ -319,6 +321,10 @@ fn place_lines(
     // The line that computes the part which is wrong is known better than that of any product.
     if let Some(line) = explained.part.as_ref().and_then(|part| part.line.as_ref()) {
         return quote("look at", line);
+    }
+    if let Some(WrongReturn { function, line }) = &explained.returned {
+        let line = SourceLoc { file: "".into(), line: *line, column: 0 };
+        return quote(&format!("in every wrong element {function} returns at"), &line);
     }
     let chosen = |terms: &Vec<Term>| terms.len() <= 1 && terms.iter().all(|t| t.factors.len() <= 1);
     let compared = diff.terms.compared.as_ref();
@@ -350,12 +356,17 @@ fn reason_lines(run: &RunInfo, diff: &TensorDiff, style: Style, width: usize) ->
     let found = found.chain(choice(diff)).chain(wrong_inputs(diff)).chain(threads(diff));
     let found =
         found.chain(always(diff)).chain(places(diff)).chain(size_limit(diff)).chain(origins(diff));
-    for (title, sentence) in found.chain(step(diff)).chain(calls(diff)) {
-        let painted = style.paint(Tone::Warn, title);
-        let text = wrap(&format!("{title} {sentence}"), width);
-        lines.extend(text.iter().map(|line| line.replacen(title, &painted, 1)));
+    for found in found.chain(step(diff)).chain(host_steps(diff)).chain(calls(diff)) {
+        lines.extend(reason(found, style, width));
     }
     lines
+}
+
+/// A sentence, and the word before it, in lines.
+fn reason((title, sentence): (&str, String), style: Style, width: usize) -> Vec<String> {
+    let painted = style.paint(Tone::Warn, title);
+    let text = wrap(&format!("{title} {sentence}"), width);
+    text.iter().map(|line| line.replacen(title, &painted, 1)).collect()
 }
 
 /// The condition that the kernel does not ask, or asks otherwise.
@@ -412,6 +423,11 @@ fn step(diff: &TensorDiff) -> Option<(&'static str, String)> {
     let unexplained = diff.variant.is_none() && diff.part.is_none();
     let sources = Some(&diff.correct_sources).filter(|all| unexplained && !all.is_empty())?;
     Some(("step:", cause::of_step(&diff.tensor, sources)))
+}
+
+/// How far the launches of host code are right.
+fn host_steps(diff: &TensorDiff) -> Option<(&'static str, String)> {
+    diff.host_steps.as_ref().map(|steps| ("launches:", calls::of_steps(steps)))
 }
 
 /// The calls of host code that store it.

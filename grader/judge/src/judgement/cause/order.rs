@@ -14,7 +14,27 @@ pub(super) fn permuted(view: &View) -> Option<Cause> {
     if !view.varied(view.wrong_places()) {
         return None;
     }
-    axes(view).into_iter().enumerate().find_map(|(axis, (size, stride))| {
+    sources(view).find_map(|(axis, order)| {
+        let is_whole = (0..order.len()).all(|place| order.contains(&place));
+        is_whole.then_some(Cause::Permuted { axis, order })
+    })
+}
+
+/// Along one axis the expected values stand at other places, the same everywhere, some of them more than once and others nowhere: what is
+/// overwritten before it is read.
+pub(super) fn repeated(view: &View) -> Option<Cause> {
+    // A few values are equal by chance.
+    let row = |axis: usize| view.shape[axis + 1..].iter().product::<usize>();
+    let is_long = |axis: usize| view.varied(0..view.got.len()) && row(axis) >= MIN_ORDERED;
+    sources(view).find_map(|(axis, order)| {
+        let is_whole = (0..order.len()).all(|place| order.contains(&place));
+        (!is_whole && is_long(axis)).then_some(Cause::Repeated { axis, order })
+    })
+}
+
+/// Axes along which each place holds the values that are expected at one place, and that one.
+fn sources<'a>(view: &'a View) -> impl Iterator<Item = (usize, Vec<usize>)> + 'a {
+    axes(view).into_iter().enumerate().filter_map(|(axis, (size, stride))| {
         let is_possible =
             (MIN_ORDERED..=MAX_PERMUTED).contains(&size) && view.got.len() >= 2 * size;
         let starts: Vec<usize> = (0..view.got.len()).filter(|i| i / stride % size == 0).collect();
@@ -27,8 +47,7 @@ pub(super) fn permuted(view: &View) -> Option<Cause> {
             all.next().filter(|_| all.next().is_none())
         };
         let order = (0..size).filter(|_| is_possible).map(from).collect::<Option<Vec<usize>>>()?;
-        let is_whole = (0..size).all(|place| order.contains(&place));
-        (is_possible && is_whole).then_some(Cause::Permuted { axis, order })
+        is_possible.then_some((axis, order))
     })
 }
 

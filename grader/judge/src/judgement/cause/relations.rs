@@ -70,6 +70,71 @@ pub(super) fn renamed(view: &View) -> Option<Cause> {
     is_clear.then_some(Cause::Renamed { pairs })
 }
 
+/// Of whole numbers: every element is the expected one with its bits in reverse, in a byte or a longer word.
+pub(super) fn bits_reversed(view: &View) -> Option<Cause> {
+    let is_whole = |value: f64| (0.0..f64::from(u32::MAX)).contains(&value) && value.fract() == 0.0;
+    let values = || (0..view.got.len()).map(|i| (view.expected[i].value, view.got[i]));
+    let is_possible = !view.dtype.is_float() && !view.written.contains(&false);
+    if !is_possible || !values().all(|(expected, got)| is_whole(expected) && is_whole(got)) {
+        return None;
+    }
+    let reversed = |bits: u32| {
+        let holds = |(expected, got): (f64, f64)| {
+            let mirrored = (expected as u32).reverse_bits() >> (u32::BITS - bits);
+            expected < 2f64.powi(bits as i32) && f64::from(mirrored) == got
+        };
+        view.varied(view.wrong_places()) && values().all(holds)
+    };
+    let bits = [8, 16, 32].into_iter().find(|bits| reversed(*bits))?;
+    Some(Cause::BitsReversed { bits })
+}
+
+/// Elements are wrong exactly where another tensor of whole numbers has one value: a flag, a count, a label.
+pub(super) fn wrong_where(view: &View) -> Option<Cause> {
+    let wrong = view.wrong_count();
+    // Among few elements every subset is that of some value.
+    if wrong < LEAST_WHERE || view.wrong.len() - wrong < LEAST_ELSEWHERE {
+        return None;
+    }
+    let first = view.wrong_places().next()?;
+    let of = |other: &super::Alike, is_output: bool| {
+        let value = other.values[first];
+        let holds = |(other, wrong): (&f64, &bool)| (*other == value) == *wrong;
+        let all = !other.dtype.is_float() && other.values.iter().zip(view.wrong).all(holds);
+        let got = view.got[first];
+        let is_one = view.wrong_places().all(|i| view.written[i] && view.got[i] == got);
+        let got = is_one.then_some(got);
+        all.then(|| Cause::WrongWhere { tensor: other.name.to_owned(), value, is_output, got })
+    };
+    let inputs = view.alike.iter().map(|other| (other, false));
+    let outputs = view.outputs.iter().map(|other| (other, true));
+    outputs.chain(inputs).find_map(|(other, is_output)| of(other, is_output))
+}
+
+/// Errors lie exactly at the first coordinates for which an input of whole numbers has one value: a seed, a size, a count.
+pub(super) fn wrong_rows(view: &View) -> Option<Cause> {
+    let rows = view.shape.first().copied().filter(|_| view.shape.len() > 1)?;
+    let row = view.wrong.len() / rows.max(1);
+    let wrong: Vec<bool> = view.wrong.chunks(row.max(1)).map(|row| row.contains(&true)).collect();
+    let bad = wrong.iter().filter(|wrong| **wrong).count();
+    if bad < LEAST_ROWS || wrong.len() - bad <= LEAST_ROWS {
+        return None;
+    }
+    let first = wrong.iter().position(|wrong| *wrong)?;
+    view.columns.iter().find_map(|(name, values)| {
+        let value = values[first];
+        let all = values.iter().zip(&wrong).all(|(other, wrong)| (*other == value) == *wrong);
+        all.then(|| Cause::WrongRows { elements: name.clone(), value })
+    })
+}
+
+/// First coordinates with errors that show that an input decides; without errors there must be more.
+const LEAST_ROWS: usize = 2;
+
+/// Wrong elements, and correct ones, that show that another tensor's value decides.
+const LEAST_WHERE: usize = 4;
+const LEAST_ELSEWHERE: usize = 2;
+
 /// Every wrong element is the same multiple of what is expected, and others are right.
 pub(super) fn factor_where_wrong(view: &View) -> Option<Cause> {
     let first = view.wrong_places().next()?;
@@ -226,7 +291,7 @@ pub(super) fn complement(view: &View) -> Option<Cause> {
 /// Each of a few wrong elements is a fraction of small whole numbers of what is expected, or a multiple.
 pub(super) fn fractions(view: &View) -> Option<Cause> {
     let of = |i: usize| {
-        let expected = irregular(view, i)?;
+        let expected = irregular(view, i).filter(|&value| !is_share(value))?;
         let ratio = view.got[i] / expected;
         let doubt = (view.expected[i].bound + slack(view, expected.abs())) / expected.abs();
         let is_known = view.written[i] && doubt <= DOUBT;
@@ -266,4 +331,27 @@ fn irregular(view: &View, i: usize) -> Option<f64> {
     let digits = (value as f32).to_bits().trailing_zeros() < 8;
     let is_float = matches!(view.dtype, DType::F32 | DType::F64);
     (is_float && digits && value.is_finite()).then_some(value)
+}
+
+/// Whether a value is a share of a small number, as of correct answers: another share is always a fraction of it.
+fn is_share(value: f64) -> bool {
+    let is_of = |all: i64| {
+        let parts = value * all as f64;
+        (parts - parts.round()).abs() <= f64::from(f32::EPSILON) * parts.abs()
+    };
+    (1..=MOST_SHARES).any(is_of)
+}
+
+/// The largest number of which a value may be a share. Of values with the digits of a float, one in fifty is one by chance.
+const MOST_SHARES: i64 = 512;
+
+/// Every element is the expected one without its fraction, and not all are 0.
+pub(super) fn truncated(view: &View) -> Option<Cause> {
+    let is_float = matches!(view.dtype, DType::F32 | DType::F64);
+    let holds = |i: usize| view.written[i] && view.got[i] == view.expected[i].value.trunc();
+    let mut parts: Vec<u64> = view.got.iter().map(|got| got.to_bits()).collect();
+    parts.sort_unstable();
+    parts.dedup();
+    let is_clear = is_float && parts.len() > 1 && view.varied(view.wrong_places());
+    (is_clear && (0..view.got.len()).all(holds)).then_some(Cause::Truncated)
 }

@@ -19,6 +19,7 @@ struct Example {
     written: Vec<bool>,
     vector: Vec<f64>,
     alike: Vec<f64>,
+    seeds: Vec<f64>,
 }
 
 /// An example that is correct in every element.
@@ -35,6 +36,7 @@ fn example(shape: &[usize]) -> Example {
         written: vec![true; n],
         vector: Vec::new(),
         alike: vec![1.0; n],
+        seeds: vec![1.0; shape[0]],
     }
 }
 
@@ -66,6 +68,8 @@ impl Example {
             block: 8,
             vectors: &[("bias", &self.vector)],
             alike: &[Alike { name: "z", dtype: DType::F16, values: &self.alike }],
+            columns: &[("seed[*]".to_owned(), self.seeds.clone())],
+            outputs: &[Alike { name: "ok", dtype: DType::I32, values: &self.alike }],
         })
     }
 }
@@ -578,4 +582,78 @@ fn a_one_among_zeros_is_exchanged_with_none_of_them() {
         expected.value = if i == 1 { 1.0 } else { 0.0 };
     }
     assert!(!matches!(e.cause(), Some(Cause::Exchanged { .. })));
+}
+
+#[test]
+fn places_that_are_overwritten_before_they_are_read() {
+    let copied = example(&[4, 6]).with(|i, e| e[6 * [0, 0, 3, 3][i / 6] + i % 6]);
+    let expected = Cause::Repeated { axis: 0, order: vec![0, 0, 3, 3] };
+    assert_eq!(copied.cause(), Some(expected));
+    let other = example(&[4, 6]).with(|i, e| if i == 8 { e[i + 6] } else { e[i] });
+    assert!(!matches!(other.cause(), Some(Cause::Repeated { .. })), "one element alone");
+}
+
+#[test]
+fn bits_in_reverse() {
+    let bytes = |got: fn(u8) -> u8| {
+        let mut example = example(&[9]);
+        example.dtype = DType::I32;
+        for (i, approx) in example.expected.iter_mut().enumerate() {
+            approx.value = f64::from(i as u8 + 1);
+            example.got[i] = f64::from(got(i as u8 + 1));
+        }
+        example.cause()
+    };
+    assert_eq!(bytes(u8::reverse_bits), Some(Cause::BitsReversed { bits: 8 }));
+    let other = bytes(|x| x.reverse_bits() ^ u8::from(x == 4));
+    assert!(!matches!(other, Some(Cause::BitsReversed { .. })), "one bit more");
+}
+
+#[test]
+fn wrong_where_another_output_has_one_value() {
+    let ok = |i: usize| f64::from(1 + u8::from(i % 3 != 0));
+    let mut counts =
+        example(&[12]).with(|i, e| if ok(i) == 2.0 { e[i] * e[i] + 1.0 } else { e[i] });
+    counts.dtype = DType::I32;
+    counts.alike = (0..12).map(ok).collect();
+    let found = Cause::WrongWhere { tensor: "ok".into(), value: 2.0, is_output: true, got: None };
+    assert_eq!(counts.cause(), Some(found));
+    counts.alike[0] = 2.0;
+    assert!(!matches!(counts.cause(), Some(Cause::WrongWhere { .. })), "a correct one too");
+}
+
+#[test]
+fn without_its_fraction() {
+    let mut halves = example(&[6]);
+    for (i, approx) in halves.expected.iter_mut().enumerate() {
+        approx.value = i as f64 / 3.0 - 0.5;
+        halves.got[i] = approx.value.trunc();
+    }
+    assert_eq!(halves.cause(), Some(Cause::Truncated));
+    halves.got[5] = 2.0;
+    assert_ne!(halves.cause(), Some(Cause::Truncated));
+}
+
+#[test]
+fn a_share_of_a_count_is_no_fraction_of_another() {
+    let one = |expected: f64, got: f64| {
+        let mut example = example(&[1]);
+        example.expected[0] =
+            Approx { value: expected, bound: 1e-7, magnitude: expected, terms: 9 };
+        example.got[0] = f64::from(got as f32);
+        example.cause()
+    };
+    assert_eq!(one(16.0 / 203.0, 15.0 / 203.0), None);
+    assert!(matches!(one(0.123_456_7, 0.123_456_7 * 0.75), Some(Cause::Fractions { .. })));
+}
+
+#[test]
+fn errors_where_a_seed_is_0() {
+    let mut rows =
+        example(&[6, 3]).with(|i, e| if matches!(i / 3, 2 | 5) { e[17 - i] } else { e[i] });
+    rows.seeds = vec![7.0, 1.0, 0.0, 9.0, 1.0, 0.0];
+    let expected = Cause::WrongRows { elements: "seed[*]".into(), value: 0.0 };
+    assert_eq!(rows.cause(), Some(expected));
+    rows.seeds[1] = 0.0;
+    assert!(!matches!(rows.cause(), Some(Cause::WrongRows { .. })), "a correct row too");
 }

@@ -20,9 +20,13 @@ pub(crate) struct View<'a> {
     pub vectors: &'a [(&'a str, &'a [f64])],
     /// Inputs of the same shape, with their values before the launches.
     pub alike: &'a [Alike<'a>],
+    /// The other outputs of the same shape, with what is expected of them.
+    pub outputs: &'a [Alike<'a>],
+    /// Elements of inputs of whole numbers, one for each first coordinate, by name.
+    pub columns: &'a [(String, Vec<f64>)],
 }
 
-/// An input of the same shape as the output.
+/// A tensor of the same shape as the output.
 #[derive(Clone, Copy)]
 pub(crate) struct Alike<'a> {
     pub name: &'a str,
