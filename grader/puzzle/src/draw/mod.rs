@@ -217,9 +217,12 @@ pub fn plans_at(spec: &Spec, seed: u64, literals: &Literals) -> Vec<Plan> {
     let Some(drawn) = drawn(spec) else { return Vec::new() };
     let sets = kernel_sets(&spec.tests, &spec.launches);
     let mut all = Vec::new();
+    let mut passed: BTreeSet<&(String, i64)> = BTreeSet::new();
     for (nth, kernels) in sets.iter().enumerate() {
         let sizes = literals.sizes.iter().filter(|(kernel, _)| kernels.contains(kernel));
-        let reaches = literals.reaches.iter().filter(|(kernel, _)| kernels.contains(kernel));
+        // Once for each kernel, since these cases are the largest.
+        let reaches = literals.reaches.iter();
+        let reaches = reaches.filter(|reach| kernels.contains(&reach.0) && passed.insert(*reach));
         let stream = Stream::new(seed, DRAWN, &format!("literals {nth}"));
         let mut drawer = Drawer::new(spec, drawn, kernels, stream);
         let sizes = drawer.at_literals(sizes.map(|(_, literal)| literal).collect()).into_iter();

@@ -716,6 +716,9 @@ fn indices_pass_the_reaches_of_a_kernel() {
         }
     };
     assert!((0..2).all(|tail| plans.iter().any(tails(tail))));
+    // The update is in two sets of kernels.
+    let (_, plans) = past("11_sgd.toml", "sgd_update", 1 << 24);
+    assert_eq!(plans.len(), 1);
     for (file, kernel, tensor) in
         [("01_vector_add.toml", "vector_add", "C"), ("17_im2col.toml", "im2col", "Xcol")]
     {
