@@ -274,9 +274,9 @@ impl DrawnSizes {
             check: None,
             tolerance: None,
         };
-        let test = Test::read_on((text, sizes), &raw, (tensors, launches), TERMS)?;
-        test.check_work(tensors, TERMS)?;
-        Ok(test)
+        let drawn = Test::read_on((text, sizes), &raw, (tensors, launches), TERMS)?;
+        drawn.check_work(tensors, TERMS)?;
+        Ok(drawn)
     }
 
     /// The data of cases that launch these kernels, without those of tensors that these write themselves.
