@@ -15,8 +15,7 @@ pub(crate) fn explain(case: &Case, run: &Run, mut verdict: TestVerdict, at: usiz
         let name = &diff.tensor.name;
         let got = case.output(name).map(|index| &run.tensors[index].values[..]);
         let found = got.and_then(|got| held(case, name, got, &diff.wrong));
-        let cause = found.map(|tensor| Cause::MultipleOf { tensor, factor: 1.0 });
-        verdict.diffs[at].cause = cause;
+        verdict.diffs[at].cause = found.map(|tensor| Cause::MultipleOf { tensor, factor: 1.0 });
     }
     verdict
 }

@@ -79,7 +79,7 @@ fn calls(case: &Case, diff: &TensorDiff, stored: &Stored) -> Option<StoringCalls
     {
         *last = traced;
     }
-    let before = before(&case.tensors, &writers, launches);
+    let before = before(&case.tensors, writers, launches);
     Some(StoringCalls { calls, threads, before, instead })
 }
 
