@@ -291,7 +291,9 @@ pub(super) fn complement(view: &View) -> Option<Cause> {
 /// Each of a few wrong elements is a fraction of small whole numbers of what is expected, or a multiple.
 pub(super) fn fractions(view: &View) -> Option<Cause> {
     let of = |i: usize| {
-        let expected = irregular(view, i).filter(|&value| !is_share(value))?;
+        // Of a share, such as an accuracy, every other one is a fraction.
+        let is_telling = |value: &f64| !is_share(*value) || view.got[i].abs() > 1.0;
+        let expected = irregular(view, i).filter(is_telling)?;
         let ratio = view.got[i] / expected;
         let doubt = (view.expected[i].bound + slack(view, expected.abs())) / expected.abs();
         let is_known = view.written[i] && doubt <= DOUBT;
@@ -333,7 +335,7 @@ fn irregular(view: &View, i: usize) -> Option<f64> {
     (is_float && digits && value.is_finite()).then_some(value)
 }
 
-/// Whether a value is a share of a small number, as of correct answers: another share is always a fraction of it.
+/// Whether a value may be a share of a small number, as of correct answers.
 fn is_share(value: f64) -> bool {
     let is_of = |all: i64| {
         let parts = value * all as f64;
