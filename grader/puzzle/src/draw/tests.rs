@@ -1,6 +1,7 @@
 use super::permitted::Infinite;
 use super::*;
 use crate::case::{CaseArg, CaseLaunch};
+use crate::spec::errors::changed;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -750,41 +751,24 @@ fn the_elements_of_a_case_are_known_before_it_is_built() {
 /// A kernel runs through the filter for each element of the image, also where the formula has few terms.
 #[test]
 fn no_filter_without_a_limit_is_as_long_as_a_long_image() {
-    let text = r#"title = "Convolution"
-
-[dims]
-free = ["B", "L", "K"]
-O = "L - K + 1"
-
-[tensors]
-x = "f32[B, L]"
-w = "f32[K]"
-y = "f32[B, O]"
-
-[math]
-forward = "y[b,o] = sum[k] x[b,o+k] * w[k]"
-
-[[launch]]
-kernel = "backward"
-args = ["grad(y)", "w", "grad(x)", "B", "L", "K"]
-block = 64
-grid = "ceil_div(B*L, 64)"
-
-[draw]
-dims = { B = [1, 4], L = [12, 60], K = [1, 4] }
-
-[[test]]
-name = "real"
-dims = { B = 3, L = 40, K = 3 }
-data = "normal"
-"#;
-    let spec = Spec::parse(text, Path::new("x.toml")).unwrap();
+    let tiny = "[[test]]
+name   = \"tiny\"
+dims   = { B = 1, N = 5, F = 3 }
+data   = { x = [1, 2, 3, 4, 5], w = [1, 10, 100] }
+expect = { y = [321, 432, 543] }
+";
+    let text = changed(&[
+        ("[\"x\", \"w\", \"y\", ", "[\"grad(y)\", \"w\", \"grad(x)\", "),
+        ("ceil_div(B*N_out, 64)", "ceil_div(B*N, 64)"),
+        (tiny, "[draw]\ndims = { B = [1, 4], N = [12, 60], F = [1, 4] }\n"),
+    ]);
+    let spec = Spec::parse(&text, Path::new("x.toml")).unwrap();
     for seed in 0..10 {
         let plans = plans(&spec, seed);
-        assert!(plans.iter().any(|plan| plan.free["L"] > 1 << 16), "{seed}");
-        assert!(plans.iter().any(|plan| plan.free["K"] > 256), "{seed}");
+        assert!(plans.iter().any(|plan| plan.free["N"] > 1 << 16), "{seed}");
+        assert!(plans.iter().any(|plan| plan.free["F"] > 256), "{seed}");
         let steps =
-            |plan: &Plan| ["B", "L", "K"].map(|size| plan.free[size]).iter().product::<i64>();
+            |plan: &Plan| ["B", "N", "F"].map(|size| plan.free[size]).iter().product::<i64>();
         let most = plans.iter().map(steps).max();
         assert!(most < Some(1 << 25), "{seed}: {most:?}");
     }
