@@ -6,7 +6,7 @@ use crate::verdict::{Largest, TensorDiff, TestVerdict};
 use device::backend::{Run, RunTensor};
 use device::finding::{Element, Finding, Problem};
 use puzzle::case::{Case, CaseLaunch, CaseTensor, Role, last_launch_with};
-use puzzle::comparison::first_change;
+use puzzle::comparison::{are_correct, first_change};
 use puzzle::tensor::Tensor;
 
 /// Compares every element of every output with what is expected, and every input with what it was.
@@ -143,6 +143,9 @@ fn judge_tensors(
         let launch = last_launch_with(launches, index);
         if let Some((wanted, expected)) = case_tensor.wanted() {
             compared += expected.len();
+            if are_correct(expected, &got.values, &got.written) {
+                continue;
+            }
             // Only in a row of threads one block has the first elements. Host code has no threads of its own, and one thread no block.
             let is_row =
                 |l: &&CaseLaunch| l.block[0] > 1 && l.block[1..] == [1, 1] && l.grid[1..] == [1, 1];
