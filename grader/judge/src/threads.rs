@@ -6,6 +6,7 @@ use crate::verdict::{TensorDiff, TestVerdict, ThreadGroup, WrongThreads};
 use device::finding::ThreadId;
 use device::provenance::Place;
 use device::vm::expansion::Effort;
+use puzzle::tensor::Tensor;
 use std::collections::BTreeSet;
 
 /// Elements whose threads are looked at.
@@ -35,7 +36,27 @@ fn wrong_threads(subject: &Subject<'_>, diff: &TensorDiff) -> Option<WrongThread
         let [x, y, z] = id.thread;
         x + width * (y + height * z)
     };
-    told_apart(&writers.iter().map(linear).collect::<Vec<_>>(), &diff.wrong)
+    let found = told_apart(&writers.iter().map(linear).collect::<Vec<_>>(), &diff.wrong)?;
+    let is_one = |flat: usize| diff.wrong[flat] != found.correct;
+    let of_one = (0..writers.len()).filter(|&flat| is_one(flat));
+    let blocks: BTreeSet<[u32; 3]> = of_one.map(|flat| writers[flat].block).collect();
+    let is_thread = blocks.len() > 1 || !is_part(&diff.tensor, &diff.wrong, found.correct);
+    is_thread.then_some(found)
+}
+
+/// Whether the correct elements, or the wrong ones, are all those with some coordinate along some axis. Where a single block stores them,
+/// it may be that row, and not the thread that computes it, which is different.
+fn is_part(tensor: &Tensor, wrong: &[bool], correct: bool) -> bool {
+    let those: Vec<Vec<usize>> = (0..wrong.len())
+        .filter(|&flat| wrong[flat] != correct)
+        .map(|flat| tensor.coords(flat))
+        .collect();
+    let all = wrong.len();
+    tensor.shape.iter().enumerate().any(|(axis, size)| {
+        let mut coords = those.iter().map(|coords| coords[axis]);
+        let first = coords.next();
+        those.len() * size == all && coords.all(|at| Some(at) == first)
+    })
 }
 
 /// The group of threads that all correct elements are stored by and no wrong one is, or the other way round. Threads are given by their
@@ -68,6 +89,7 @@ fn told_apart(threads: &[u32], wrong: &[bool]) -> Option<WrongThreads> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use puzzle::tensor::DType;
 
     #[test]
     fn one_thread_warp_or_lane_is_told_from_the_others() {
@@ -83,5 +105,16 @@ mod tests {
         assert_eq!(of(|t| t % 3 == 0), None);
         assert_eq!(of(|_| true), None, "nothing is correct");
         assert_eq!(told_apart(&[0, 1, 2], &[false, true, true]), None, "one may be chance");
+    }
+
+    #[test]
+    fn a_row_of_the_result_may_be_different_and_not_its_thread() {
+        let tensor = Tensor { name: "y".into(), dtype: DType::F32, shape: vec![3, 4] };
+        let wrong = |is: fn(usize, usize) -> bool| -> Vec<bool> {
+            (0..12).map(|flat| is(flat / 4, flat % 4)).collect()
+        };
+        assert!(is_part(&tensor, &wrong(|row, _| row > 0), true));
+        assert!(is_part(&tensor, &wrong(|_, column| column == 3), false));
+        assert!(!is_part(&tensor, &wrong(|row, column| (row * 4 + column) % 8 != 0), true));
     }
 }

@@ -205,7 +205,12 @@ fn everywhere(sites: &[Site]) -> Vec<Draft> {
         for edit in &site.edits {
             let mut add = |about: String| {
                 let within = format!("{} {about}", site.part);
-                for about in [about, within] {
+                // A loop of sums is another one than that of the maximum before it.
+                let of_kind = match site.tree {
+                    Tree::Reduce(kind, ..) => Some(format!("{} {about}", kind.name())),
+                    _ => None,
+                };
+                for about in [about, within].into_iter().chain(of_kind) {
                     groups.entry((about, edit.key.clone())).or_default().push((site, edit));
                 }
             };

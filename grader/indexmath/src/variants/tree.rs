@@ -9,8 +9,8 @@ use std::cell::RefCell;
 
 use crate::dtype::DType;
 use crate::program::ir::Program;
-use crate::program::node::{IndexId, Node};
-use crate::syntax::int_expr::{IntExpr, IntKind, Read};
+use crate::program::node::{Guard, IndexId, Node};
+use crate::syntax::int_expr::{IntExpr, IntKind, IntOp, Read};
 use crate::syntax::operators::Reduction;
 use crate::transform::unparse::whole_statement;
 use tree_of::TreeOf;
@@ -39,6 +39,18 @@ pub(crate) struct Access {
     pub shape: Vec<IntExpr>,
     /// The bounds check of each axis; without any the element must be there.
     pub checks: Vec<Check>,
+}
+
+impl Range {
+    /// Whether it begins at 0, whatever other indices are.
+    pub(crate) fn is_from_start(&self) -> bool {
+        matches!(self.from.kind, IntKind::Const(0))
+    }
+}
+
+/// The integer after this one.
+fn next(int: &IntExpr) -> IntExpr {
+    IntExpr::binary(IntOp::Add, int.clone(), IntExpr::constant(1))
 }
 
 /// Which subscripts an axis of a padded read takes: those from `low` on if it is given, and those before the size plus `high`.
@@ -139,16 +151,15 @@ impl Model {
                 inner => Tree::Neg(Box::new(inner)),
             },
             Node::Binary(op, left, right) => Tree::Binary(*op, boxed(left)?, boxed(right)?),
-            // Ranges that depend on other indices, and products, have no slips yet.
+            // Products have no slips yet.
             Node::Where(..) | Node::Reduce(Reduction::Prod, ..) => return None,
             Node::Reduce(reduction, bound, body) => {
-                let range = |&index: &IndexId| Range {
-                    index,
-                    from: IntExpr::constant(0),
-                    to: self.ranges[index].clone(),
-                    backwards: false,
-                };
-                Tree::Reduce(*reduction, bound.iter().map(range).collect(), boxed(body)?)
+                let (guards, body) = body.without_guards();
+                // Positions are counted from 0 wherever the range starts.
+                if !guards.is_empty() && reduction.gives_position() {
+                    return None;
+                }
+                Tree::Reduce(*reduction, self.limited(bound, guards)?, boxed(body)?)
             }
             Node::Call(function, values) => {
                 let values = values.iter().map(|value| self.tree(value));
@@ -159,6 +170,46 @@ impl Model {
                 Tree::Select(Box::new(condition), boxed(yes)?, boxed(no)?)
             }
         })
+    }
+
+    /// The ranges of these indices, outermost first, within the limits that the guards are. `None` if a limit depends on an index that
+    /// is bound further inside.
+    fn limited(&self, bound: &[IndexId], guards: &[Guard]) -> Option<Vec<Range>> {
+        let whole = |&index: &IndexId| Range {
+            index,
+            from: IntExpr::constant(0),
+            to: self.ranges[index].clone(),
+            backwards: false,
+        };
+        let mut ranges: Vec<Range> = bound.iter().map(whole).collect();
+        for guard in guards {
+            let place = |side: &IntExpr, other: &IntExpr| {
+                let at = bound.iter().position(|&index| side.as_index() == Some(index))?;
+                let is_known = bound[at..].iter().all(|index| !other.indices().contains(index));
+                is_known.then_some(at)
+            };
+            let (left, right) = (&guard.left, &guard.right);
+            if let Some(at) = place(left, right) {
+                let limit = if guard.strict { right.clone() } else { next(right) };
+                // An index of an axis that is as long, and data, which are checked, stay inside.
+                let is_inside = right.has_elements()
+                    || right.as_index().is_some_and(|of| self.ranges[of] == ranges[at].to);
+                let to = &mut ranges[at].to;
+                *to =
+                    if is_inside { limit } else { IntExpr::binary(IntOp::Min, to.clone(), limit) };
+            } else {
+                let at = place(right, left)?;
+                let limit = if guard.strict { next(left) } else { left.clone() };
+                let is_inside = left.has_elements() || left.as_index().is_some();
+                let from = &mut ranges[at].from;
+                *from = if is_inside {
+                    limit
+                } else {
+                    IntExpr::binary(IntOp::Max, from.clone(), limit)
+                };
+            }
+        }
+        Some(ranges)
     }
 
     fn access(&self, read: &Read) -> Option<Access> {

@@ -94,6 +94,61 @@ fn slips_in_a_softmax_are_named() {
     assert!(says.is_empty(), "{says:?}");
 }
 
+/// One loop computes both sums of a causal attention, another one the maximum.
+#[test]
+fn a_bound_that_is_wrong_in_all_sums_and_not_in_the_maximum_is_named() {
+    let formula = "peak[i] = max[j <= i] s[i,j]; den[i] = 1 + sum[j <= i] exp(s[i,j] - peak[i]); \
+        o[i,d] = (sum[j <= i] exp(s[i,j] - peak[i]) * v[j,d]) / den[i]";
+    let types = [
+        ("s", "f32[T, T]"),
+        ("v", "f32[T, D]"),
+        ("peak", "f32[T]"),
+        ("den", "f32[T]"),
+        ("o", "f32[T, D]"),
+    ];
+    let says = |range: &str| {
+        let wrong = formula.replace("sum[j <= i]", range);
+        puzzle(&types, &[("T", 5), ("D", 3)], formula, &wrong, false).explain("o")
+    };
+    let whole = says("sum[j < T]");
+    assert!(whole.iter().any(|s| s.starts_with("the sum over `j` runs to `T`")), "{whole:?}");
+    let strict = says("sum[j < i]");
+    assert!(strict.iter().any(|s| s.contains("ends one before its last element")), "{strict:?}");
+}
+
+#[test]
+fn slips_in_ranges_that_depend_on_indices_and_data_are_named() {
+    let types = [("x", "f32[N]"), ("y", "f32[N]")];
+    let says = |correct: &str, wrong: &str| {
+        let sum = |range: &str| format!("y[i] = sum[{range}] x[j]");
+        puzzle(&types, &[("N", 7)], &sum(correct), &sum(wrong), false).explain("y")
+    };
+    let named = |(correct, wrong): (&str, &str), words: &str| {
+        let says = says(correct, wrong);
+        assert!(says.iter().any(|s| s.starts_with(words)), "{words}: {says:?}");
+    };
+    named(("j <= i", "j < i"), "the sum over `j` ends one before its last element (`i+1` - 1)");
+    named(("j >= i", "j > i"), "the sum over `j` starts one after its first element");
+    named(("j >= i", "j"), "the sum over `j` starts at 0, not at `i`");
+    named(("i - 2 <= j <= i", "i - 1 <= j <= i"), "the sum over `j` starts one after");
+    let last = says("j <= i", "i <= j <= i");
+    assert!(last.iter().any(|s| s.contains("only the last term is left")), "{last:?}");
+
+    // Rows of a sparse matrix, whose limits are data.
+    let types = [("a", "f32[E]"), ("row", "i32[N + 1]"), ("y", "f32[N]")];
+    let formula = "y[i] = sum[row[i] <= e < row[i+1]] a[e]";
+    let says = |wrong: &str| {
+        let mut puzzle = puzzle(&types, &[("E", 9), ("N", 3)], formula, wrong, false);
+        puzzle.known.insert("row".to_owned(), vec![0.0, 4.0, 6.0, 9.0]);
+        puzzle.explain("y")
+    };
+    assert!(says(formula).is_empty());
+    let short = says("y[i] = sum[row[i] <= e < row[i+1] - 1] a[e]");
+    assert!(short[0].starts_with("the sum over `e` ends one before its last"), "{short:?}");
+    let late = says("y[i] = sum[row[i] + 1 <= e < row[i+1]] a[e]");
+    assert!(late[0].starts_with("the sum over `e` starts one after"), "{late:?}");
+}
+
 #[test]
 fn what_stands_in_the_place_of_another_probability_is_named() {
     const DIFFERENCE: &str = "d[b,k] = p[b,k] - t[b,k]";
@@ -512,6 +567,24 @@ fn only_what_changes_is_named() {
         puzzle(&types, &dims, "y[n,m] = max(a[n,m], -1)", "y[n,m] = max(a[n,m], 0)", false);
     let says = number.explain("y");
     assert!(says.iter().any(|s| s.contains("the constant -1 is 0")), "{says:?}");
+}
+
+#[test]
+fn an_axis_that_is_stored_elsewhere_is_named() {
+    let types = [("x", "f32[P, Q]"), ("w", "f32[P, Q, C]"), ("y", "f32[C]")];
+    let dims = [("P", 2), ("Q", 3), ("C", 4)];
+    let says = |flat: &str| {
+        let wrong = format!(
+            "y[c] = sum[p < P,q < Q] x[p,q] * w[div({flat},12),mod(div({flat},4),3),mod({flat},4)]"
+        );
+        puzzle(&types, &dims, "y[c] = sum[p,q] x[p,q] * w[p,q,c]", &wrong, false).explain("y")
+    };
+    let channels_first = says("((c*2+p)*3+q)");
+    let expected =
+        "`w[c,p,q]` is read in the place of `w[p,q,c]`, with the row lengths of that order";
+    assert!(channels_first[0].starts_with(expected), "{channels_first:?}");
+    let rows_last = says("((q*4+c)*2+p)");
+    assert!(rows_last[0].starts_with("`w[q,c,p]` is read in the place of"), "{rows_last:?}");
 }
 
 const LAYERS: &str = "mean[r] = (sum[j] x[r,j]) / index(H)

@@ -108,11 +108,7 @@ fn suspect(
                     wrong_factors(term, factors, &missing).into_iter().for_each(&mut vote);
                 }
             }
-            RowKind::Repeated | RowKind::Coefficient => {
-                for term in &sides.kernel {
-                    vote((term.scaled.clone().or_else(|| term.line.clone()), Clue::Added));
-                }
-            }
+            RowKind::Repeated | RowKind::Coefficient => vote(wrong_coefficient(&sides.kernel)),
             RowKind::Missing | RowKind::Correct => {}
         }
     }
@@ -125,6 +121,21 @@ fn suspect(
     let most = votes.values().map(|(count, _)| *count).max()?;
     let first = votes.into_iter().find(|(_, (count, _))| *count == most);
     first.map(|(line, (_, clue))| (line, clue))
+}
+
+/// Where a product came to its coefficient: if the kernel adds it at several lines, none of them is known to be the wrong one.
+fn wrong_coefficient(terms: &[&KernelTerm]) -> (Option<SourceLoc>, Clue) {
+    let Some(last) = terms.last() else { return (None, Clue::Added) };
+    let place = |term: &KernelTerm| term.scaled.clone().or_else(|| term.line.clone());
+    let line = place(last);
+    let clue = if terms.iter().any(|term| place(term) != line) {
+        Clue::OneOfSeveral
+    } else if line == last.line {
+        Clue::Added
+    } else {
+        Clue::Scaled
+    };
+    (line, clue)
 }
 
 /// The products that are missing, and in which of them each factor stands.
@@ -245,6 +256,20 @@ mod tests {
         let compared = compare(formula, &sum(terms), |_| Some(2.0));
         let kinds = compared.rows.iter().map(|row| row.kind).collect();
         (kinds, compared.line.map(|line| line.line))
+    }
+
+    #[test]
+    fn of_several_lines_that_add_a_product_none_is_known_to_be_wrong() {
+        let term = |at, scaled: Option<u32>| KernelTerm {
+            coefficient: 1.0,
+            factors: Vec::new(),
+            line: Some(line(at)),
+            scaled: scaled.map(line),
+        };
+        let of = |terms: &[KernelTerm]| wrong_coefficient(&terms.iter().collect::<Vec<_>>());
+        assert_eq!(of(&[term(4, None), term(4, None)]), (Some(line(4)), Clue::Added));
+        assert_eq!(of(&[term(4, Some(9))]), (Some(line(9)), Clue::Scaled));
+        assert_eq!(of(&[term(2, None), term(4, None)]), (Some(line(4)), Clue::OneOfSeveral));
     }
 
     #[test]

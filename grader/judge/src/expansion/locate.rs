@@ -2,6 +2,7 @@
 
 use super::source::{Declared, Kernel, Loop, evaluate};
 use super::terms::{Clue, ElementTerms, RowKind};
+use cpptext::statements::last_word;
 use cpptext::tokens::words;
 use device::finding::SourceLoc;
 use device::provenance::{Factor, KernelSum};
@@ -58,8 +59,25 @@ pub fn locate(terms: &ElementTerms, evidence: &Evidence) -> Option<(SourceLoc, C
             let line = adds.next().filter(|line| kernel.line(line.line).contains('['));
             Some(line.map_or((named, terms.clue), |line| (line, Clue::Added)))
         }
+        None if terms.clue == Clue::Scaled => Some(scaled_at(&kernel, terms, named)),
         None => Some((named, terms.clue)),
     }
+}
+
+/// The line of a wrong factor, if the products are computed from what it sets: the compiler computes what two lines have in common
+/// once, at the first of them.
+fn scaled_at(kernel: &Kernel, terms: &ElementTerms, factor: SourceLoc) -> (SourceLoc, Clue) {
+    let Some(added) = terms.added_line() else { return (factor, Clue::OneOfSeveral) };
+    // What stands behind the sum multiplies all of it.
+    if factor.line >= added.line {
+        return (factor, Clue::Scaled);
+    }
+    let set = kernel.statement(factor.line);
+    let target = set.split(['=', ';']).next().unwrap_or_default();
+    let name = last_word(target.trim_end_matches(['+', '-', '*', '/', ' ']));
+    let text = kernel.statement(added.line);
+    let is_used = name.is_some_and(|name| words(&text).any(|word| word == name));
+    if is_used { (factor, Clue::Scaled) } else { (added.clone(), Clue::OneOfSeveral) }
 }
 
 /// Every product that is wrong has another constant factor: the line that multiplies by it is no load.
@@ -275,4 +293,56 @@ pub fn index_ranges<'t>(terms: impl Iterator<Item = &'t Term>) -> Vec<(String, (
         }
     }
     ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expansion::terms::Row;
+    use device::finding::ThreadId;
+
+    fn line(line: u32) -> SourceLoc {
+        SourceLoc { file: "k.cu".into(), line, column: 1 }
+    }
+
+    /// Whether the line of a factor of 2 is known to be wrong, if the product is added at another one.
+    fn is_known(source: &str, (factor, added): (u32, u32)) -> bool {
+        let thread = ThreadId { block: [0; 3], thread: [0; 3] };
+        let kernel = Kernel::new(source, added, &Dims::new(), thread, [1; 3], [1; 3]);
+        let row = Row {
+            factors: Vec::new(),
+            kind: RowKind::Coefficient,
+            formula: 1.0,
+            kernel: 2.0,
+            value: None,
+            indices: Vec::new(),
+            line: Some(line(added)),
+        };
+        let terms = ElementTerms {
+            rows: vec![row],
+            line: Some(line(factor)),
+            clue: Clue::Scaled,
+            between_threads: false,
+            writer: thread,
+            general: true,
+        };
+        let (found, clue) = scaled_at(&kernel, &terms, line(factor));
+        assert_eq!(found, line(if clue == Clue::Scaled { factor } else { added }));
+        clue == Clue::Scaled
+    }
+
+    #[test]
+    fn a_factor_that_the_compiler_takes_from_another_line_is_not_known_to_be_wrong() {
+        let source = "__global__ void k(float* m, float* v, float a, float g) {
+    float first = a * m[0] + (1 - a) * g;
+    float second = a * v[0] + (1 - a) * g * g;
+    float scale = 1 - a;
+    scale *= 2;
+    m[0] = scale * g;
+    v[0] = second / 2;
+}";
+        assert!(!is_known(source, (2, 3)), "`first` does not occur in line 3");
+        assert!(is_known(source, (4, 6)) && is_known(source, (5, 6)));
+        assert!(is_known(source, (7, 3)), "all of the sum is divided after it");
+    }
 }

@@ -45,7 +45,9 @@ impl ElementTerms {
         let (correct, repeated) = (has(RowKind::Correct), has(RowKind::Repeated));
         let is_certain = match self.clue {
             Clue::OwnElement | Clue::Size | Clue::SetAgain => true,
-            Clue::Added if scaled => !(lacks || has_extra || correct && self.between_threads),
+            Clue::Added | Clue::Scaled if scaled => {
+                !(lacks || has_extra || correct && self.between_threads)
+            }
             _ if self.between_threads => false,
             Clue::Added if lacks || has_extra => lacks && has_extra && correct,
             Clue::Added => correct && repeated,
@@ -53,6 +55,7 @@ impl ElementTerms {
             Clue::Coordinate | Clue::FirstValue | Clue::Inner | Clue::Loop | Clue::Place => {
                 self.general
             }
+            Clue::OneOfSeveral | Clue::Scaled => false,
             Clue::OtherLoop | Clue::Surplus | Clue::Condition => false,
         };
         self.line.as_ref().filter(|_| is_certain)
@@ -186,6 +189,10 @@ impl Row {
 pub enum Clue {
     /// The products were added there.
     Added,
+    /// A factor of them was computed there.
+    Scaled,
+    /// The same product was added there and elsewhere.
+    OneOfSeveral,
     /// A factor that makes a product another one was loaded there, and the product was added elsewhere.
     Factor,
     /// It adds to what an output held before.
@@ -288,7 +295,8 @@ mod tests {
         assert!(!certain(Clue::Added, &[Extra, Missing]), "the index may come from elsewhere");
         assert!(!certain(Clue::Added, &[Missing, Correct]), "any line around may leave it out");
         assert!(certain(Clue::Added, &[Repeated, Correct]));
-        assert!(certain(Clue::Added, &[Coefficient]));
+        assert!(certain(Clue::Added, &[Coefficient]) && certain(Clue::Scaled, &[Coefficient]));
+        assert!(!certain(Clue::OneOfSeveral, &[Coefficient]), "the other one may be wrong");
         assert!(certain(Clue::Loop, &[Missing, Correct]));
         assert!(!certain(Clue::Condition, &[Missing, Correct]));
         let between =

@@ -216,6 +216,34 @@ fn two_sizes_are_long_only_if_a_gathering_kernel_can_take_it() {
     assert!(longest > 1 << 16);
 }
 
+/// Sums of which each element has a term more cost too much where a row is past 1,024.
+#[test]
+fn what_is_carried_from_tile_to_tile_is_carried_twice() {
+    let spec = r#"title = "Running sums"
+[dims]
+free = ["R", "N"]
+[tensors]
+x = "f32[R, N]"
+y = "f32[R, N]"
+[math]
+forward = "y[r,i] = sum[j <= i] x[r,j]"
+[[launch]]
+kernel = "scan"
+args = ["x", "y", "N"]
+block = 256
+grid = "R"
+[[test]]
+name = "a"
+dims = { R = 2, N = 7 }
+[draw]
+dims = { R = [1, 4], N = [1, 40] }
+"#;
+    let spec = Spec::parse(spec, Path::new("x.toml")).unwrap();
+    for seed in 0..3 {
+        assert!(plans(&spec, seed).iter().any(|plan| plan.free["N"] > 3 * 256), "{seed}");
+    }
+}
+
 #[test]
 fn a_case_that_is_not_possible_has_a_reason() {
     let faults = |spec: &Spec| {

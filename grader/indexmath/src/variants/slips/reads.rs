@@ -12,6 +12,7 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
     edits.extend(subscripts(place, access));
     edits.extend(mirrored(place, access));
     edits.extend(swapped(place, access));
+    edits.extend(moved(place, access));
     edits.extend(strides(place, access));
     edits.extend(checks(place, access));
     edits.extend(powers(place, access));
@@ -135,6 +136,25 @@ fn swapped(place: &Place, access: &Access) -> Vec<Edit> {
         }
     }
     edits
+}
+
+/// An axis that is stored between others than these: a layout such as NCHW, taken for NHWC.
+fn moved(place: &Place, access: &Access) -> Vec<Edit> {
+    let axes = access.subscripts.len();
+    let pairs = (0..axes).flat_map(|from| (0..axes).map(move |to| (from, to)));
+    // Neighbours are swapped.
+    let far = pairs.filter(|(from, to)| from.abs_diff(*to) > 1);
+    far.map(|(from, to)| {
+        let mut changed = access.clone();
+        let subscript = changed.subscripts.remove(from);
+        changed.subscripts.insert(to, subscript);
+        let size = changed.shape.remove(from);
+        changed.shape.insert(to, size);
+        let mut edit = read(place, access, changed, format!("moved {from} {to}"), 1);
+        edit.says.push_str(", with the row lengths of that order");
+        edit
+    })
+    .collect()
 }
 
 /// A size in the address that is another.

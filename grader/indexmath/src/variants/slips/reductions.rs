@@ -105,12 +105,26 @@ fn plus(int: &IntExpr, by: i64) -> IntExpr {
     IntExpr::binary(op, int.clone(), IntExpr::constant(by.abs()))
 }
 
+/// A limit that is further by `by`; where it is cut off at an end of the index's axis, before that.
+fn moved(limit: &IntExpr, by: i64, end: &IntExpr) -> IntExpr {
+    match &limit.kind {
+        IntKind::Binary(op @ (IntOp::Min | IntOp::Max), of_axis, inner) if **of_axis == *end => {
+            IntExpr::binary(*op, end.clone(), plus(inner, by))
+        }
+        _ => plus(limit, by),
+    }
+}
+
 /// The first or the last value alone.
 fn single(range: &Range, last: bool) -> Range {
     if last {
         Range { from: plus(&range.to, -1), ..range.clone() }
-    } else {
+    } else if range.is_from_start() && range.to.uses_only(&[]) {
         Range { to: IntExpr::constant(1), ..range.clone() }
+    } else {
+        // It may have no values.
+        let first = IntExpr::binary(IntOp::Min, range.to.clone(), plus(&range.from, 1));
+        Range { to: first, ..range.clone() }
     }
 }
 
@@ -120,26 +134,38 @@ fn bounds(place: &Place, kind: Reduction, range: &Range) -> Vec<(String, u8, Ran
     let size = place.size_text(&range.to);
     let the = what(kind, &index);
     let to = |to: IntExpr| Range { to, ..range.clone() };
+    let from = |from: IntExpr| Range { from, ..range.clone() };
+    let end = &place.model.ranges[range.index];
+    let to_further = |by: i64| to(moved(&range.to, by, end));
+    let from_further = |by: i64| from(moved(&range.from, by, &IntExpr::constant(0)));
+    let is_from_start = range.is_from_start();
+    let later = if is_from_start {
+        (from(IntExpr::constant(1)), format!("{the} starts at 1, not at 0"))
+    } else {
+        (from_further(1), format!("{the} starts one after its first element"))
+    };
     let mut all = vec![
-        (
-            "from 1".to_owned(),
-            1,
-            Range { from: IntExpr::constant(1), ..range.clone() },
-            format!("{the} starts at 1, not at 0"),
-        ),
+        ("from 1".to_owned(), 1, later.0, later.1),
         (
             "short".to_owned(),
             1,
-            to(plus(&range.to, -1)),
+            to_further(-1),
             format!("{the} ends one before its last element ({size} - 1)"),
         ),
         (
             "long".to_owned(),
             1,
-            to(plus(&range.to, 1)),
+            to_further(1),
             format!("{the} goes one past its last element (up to and with {size})"),
         ),
     ];
+    if !is_from_start {
+        let first = place.size_text(&range.from);
+        let early = format!("{the} starts one before its first element ({first} - 1)");
+        all.push(("early".to_owned(), 1, from_further(-1), early));
+        let whole = format!("{the} starts at 0, not at {first}");
+        all.push(("from 0".to_owned(), 1, from(IntExpr::constant(0)), whole));
+    }
     for name in place.sizes {
         let other = IntExpr::new(IntKind::Name(name.clone()), crate::Span::default());
         if other.kind == range.to.kind {
@@ -152,6 +178,9 @@ fn bounds(place: &Place, kind: Reduction, range: &Range) -> Vec<(String, u8, Ran
             to(other.clone()),
             format!("{the} runs to {text} in place of {size}"),
         ));
+        if !is_from_start {
+            continue;
+        }
         let covers = |text: &str| format!("{the} covers the first {text} elements only");
         let at_most =
             |other: &IntExpr| to(IntExpr::binary(IntOp::Min, range.to.clone(), other.clone()));
@@ -163,6 +192,9 @@ fn bounds(place: &Place, kind: Reduction, range: &Range) -> Vec<(String, u8, Ran
             all.push((format!("to {name} + 1"), 2, to(next.clone()), says));
             all.push((format!("at most {name} + 1"), 3, at_most(&next), covers(&text)));
         }
+    }
+    if !is_from_start {
+        return all;
     }
     let half = IntExpr::binary(IntOp::Div, range.to.clone(), IntExpr::constant(2));
     all.push(("half".to_owned(), 3, to(half), format!("{the} covers the first half only")));

@@ -14,6 +14,9 @@ use std::rc::Rc;
 /// How far beyond that it may be: not always by one, so that no remainder is special.
 pub(super) const BEYOND: usize = 40;
 
+/// The tiles before the end of a row that is longer than what a block carries over once.
+const CARRIED: i64 = 3;
+
 /// What a case may cost in which a tensor is large: a sum over 32,768 positions in a single thread.
 const LARGE_COST: u64 = 300_000;
 
@@ -131,8 +134,13 @@ impl Drawer<'_> {
     fn lengths(&mut self, range: &SizeRange) -> Vec<i64> {
         // One past a multiple of all usual blocks, or any number.
         let beyond = if self.below(2) == 0 { 1 } else { 1 + self.below(BEYOND) };
+        // What a block carries from tile to tile is wrong from the third tile on.
+        let mut bases: Vec<i64> = self.blocks().into_iter().map(|block| CARRIED * block).collect();
+        bases.extend(LONG);
+        bases.sort_unstable_by_key(|&n| Reverse(n));
+        bases.dedup();
         let mut lengths: Vec<i64> =
-            LONG.iter().map(|n| n + beyond.min(*n as usize / 4) as i64).collect();
+            bases.iter().map(|n| n + beyond.min(*n as usize / 4) as i64).collect();
         lengths.retain(|n| (range.max..range.longest).contains(n));
         if range.longest < LONG[0] {
             lengths.insert(0, range.longest);
