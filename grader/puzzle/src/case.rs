@@ -1,14 +1,13 @@
 //! One test, ready to run: what the oracle hands to the backends and to the judge.
 
-use crate::counter::Counter;
-use crate::requirement::Relation;
-use crate::tensor::{DType, Tensor};
 use indexmath::{Approx, Dims, SizedFormula, Values};
-use specfile::RawSpec;
+use spec::relation::Relation;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use tensor::{DType, Tensor};
 
-pub use specfile::LaunchOptions;
+pub use spec::{CaseGate, PictureKind, PictureStyle};
+pub use specfile::{LaunchOptions, ReportOptions};
 
 /// A test of a spec with its sizes fixed, its inputs drawn and its outputs known.
 #[derive(Clone, Debug)]
@@ -84,19 +83,6 @@ impl Case {
             }
             _ => None,
         })
-    }
-}
-
-/// What the report shows: keys of the spec that reach the judge unchanged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReportOptions {
-    /// True if the report shows, for each output of a test, its largest difference from the expected values.
-    pub differences: bool,
-}
-
-impl From<&RawSpec> for ReportOptions {
-    fn from(raw: &RawSpec) -> Self {
-        Self { differences: raw.differences }
     }
 }
 
@@ -180,23 +166,6 @@ pub struct CaseConstant {
     pub tensor: usize,
 }
 
-/// A bound on what a launch costs, at the sizes of a test.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CaseGate {
-    /// The index of the launch in `Case::launches`.
-    pub launch: usize,
-    /// The counter that is bounded.
-    pub counter: Counter,
-    /// The index in `Case::tensors` of the tensor in which it counts; `None` for all memory.
-    pub tensor: Option<usize>,
-    /// The comparison that must hold between the counter and the bound.
-    pub relation: Relation,
-    /// The bound at the sizes of the test.
-    pub bound: u64,
-    /// One sentence for the student, shown when the gate is not kept.
-    pub about: Option<String>,
-}
-
 /// A result, or a tensor that the formula computes from results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
@@ -214,28 +183,6 @@ pub struct CasePicture {
     pub of: Measured,
     /// The kind of picture and its labels.
     pub style: PictureStyle,
-}
-
-/// The kind of a picture and its labels.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PictureStyle {
-    /// The kind of picture.
-    pub kind: PictureKind,
-    /// The title above the picture.
-    pub title: String,
-    /// The label of the horizontal axis.
-    pub x: String,
-    /// The label of the vertical axis.
-    pub y: String,
-}
-
-/// How a tensor is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PictureKind {
-    /// One line for each row: the elements over their positions in the row.
-    Curve,
-    /// One field for each element, with its value; larger values are darker.
-    Matrix,
 }
 
 /// A bound on each element of a tensor that depends on results.

@@ -138,6 +138,19 @@ impl LaunchOptions {
     }
 }
 
+/// What the report shows: keys of the spec that reach the judge unchanged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReportOptions {
+    /// True if the report shows, for each output of a test, its largest difference from the expected values.
+    pub differences: bool,
+}
+
+impl From<&RawSpec> for ReportOptions {
+    fn from(raw: &RawSpec) -> Self {
+        Self { differences: raw.differences }
+    }
+}
+
 /// A table `[[call]]`: a host function and the C++ code that calls it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -81,7 +81,7 @@ fn words<'a>(source: &'a str, start: &str, end: &str) -> Vec<&'a str> {
 fn every_finding_and_every_word_for_repeated_runs_has_a_place() {
     let reference = page("spec_reference.md");
     let read = |file| std::fs::read_to_string(root().join("grader").join(file)).unwrap();
-    let repeat = read("puzzle/src/spec/repeat.rs");
+    let repeat = read("spec/src/repeat.rs");
     for word in words(&repeat, "const WORDS", "];") {
         assert!(reference.contains(&format!("`\"{word}\"`")), "{word}");
     }
@@ -111,7 +111,7 @@ fn every_counter_has_a_place() {
 
 #[test]
 fn every_word_for_data_and_every_function_has_a_place() {
-    let kinds = std::fs::read_to_string(root().join("grader/puzzle/src/spec/kind.rs")).unwrap();
+    let kinds = std::fs::read_to_string(root().join("grader/spec/src/kind.rs")).unwrap();
     let reference = page("spec_reference.md");
     let words = kinds.split("const WORDS").nth(1).unwrap().split("];").next().unwrap();
     let words: Vec<&str> = words.split('"').skip(1).step_by(2).collect();

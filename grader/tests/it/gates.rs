@@ -3,7 +3,7 @@
 use crate::mini::Bench;
 use device::finding::{Finding, Problem};
 use puzzle::counter::Counter;
-use puzzle::requirement::Relation;
+use puzzle::relation::Relation;
 use puzzle::spec::Spec;
 use std::path::Path;
 

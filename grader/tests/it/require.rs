@@ -2,7 +2,7 @@
 
 use crate::mini::Bench;
 use device::finding::{Finding, Problem};
-use puzzle::requirement::Relation;
+use puzzle::relation::Relation;
 
 /// Square roots: either sign will do.
 const KERNELS: &str = r#"

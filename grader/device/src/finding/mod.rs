@@ -8,7 +8,7 @@ pub use host::HostFault;
 pub use ptxvm::SourceLoc;
 pub use ptxvm::finding::{Check, FindingKind, Place, Site, ThreadId};
 use puzzle::counter::Counter;
-use puzzle::requirement::Relation;
+use puzzle::relation::Relation;
 use puzzle::tensor::{Tensor, element_name};
 pub use refusal::Refusal;
 pub use stream_race::{StreamOperation, StreamRace};

@@ -2,7 +2,7 @@
 //! result, whatever the order of its additions and the way in which it treats what lies outside a tensor.
 
 use super::drawn;
-use crate::spec::{Data, Spec, Test, grad_of};
+use spec::{Data, Spec, Test, grad_of};
 
 /// What the formula allows in the tests of a spec with these outputs.
 pub(super) struct Permitted {

@@ -8,9 +8,9 @@ mod past;
 mod small;
 
 use crate::rng::Stream;
-use crate::spec::{DRAWN, DrawnSizes, SizeRange, Spec, Tensors, Test};
 use indexmath::Dims;
 pub(super) use multiples::is_far;
+use spec::{DRAWN, DrawnSizes, SizeRange, Spec, Tensors, Test};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 use super::permitted::Infinite;
 use super::*;
 use crate::case::{CaseArg, CaseLaunch};
-use crate::spec::errors::changed;
+use crate::fixture::changed;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 

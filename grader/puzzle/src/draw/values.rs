@@ -2,7 +2,7 @@
 
 use super::permitted::{Allowed, Infinite};
 use crate::rng::Stream;
-use crate::tensor::{DType, Tensor, decode, encode};
+use tensor::{DType, Tensor, decode, encode};
 
 /// A kind of data for the inputs of a drawn case that `[draw]` leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

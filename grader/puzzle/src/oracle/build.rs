@@ -6,13 +6,13 @@ use crate::case::{
     Case, CaseArg, CaseConstant, CaseGate, CaseLaunch, CasePicture, CaseRequirement, CaseTensor,
     Measured, Role,
 };
-use crate::spec::{
+use indexmath::{Approx, Values};
+use spec::{
     Buffer, Call, CallArg, Check, Checked, Data, DataKind, Picture, Purpose, Requirement, Spec,
     Test, prime,
 };
-use crate::tensor::DType;
-use indexmath::{Approx, Values};
 use std::collections::{BTreeMap, BTreeSet};
+use tensor::DType;
 
 /// The largest absolute values of random integers, tried in this order until all sums are exact.
 const RANGES: [u32; 6] = [9, 7, 5, 3, 2, 1];

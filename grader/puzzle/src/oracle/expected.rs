@@ -1,9 +1,9 @@
 //! The expected values of a case.
 
-use crate::spec::{Checked, Data, Fault, Spec, Test};
-use crate::tensor::{DType, Tensor};
 use indexmath::{Approx, Values};
+use spec::{Checked, Data, Fault, Spec, Test};
 use std::collections::{BTreeMap, BTreeSet};
+use tensor::{DType, Tensor};
 
 /// The expected values of each computed tensor, row-major.
 pub(super) type Expected = BTreeMap<String, Vec<Approx>>;

@@ -1,9 +1,9 @@
 //! Random texts: none makes the loader panic, overflow its stack or run long.
 
 use super::verify;
-use crate::spec::Spec;
-use crate::spec::errors::{SPEC, changed};
+use crate::fixture::{SPEC, changed};
 use proptest::prelude::*;
+use spec::Spec;
 use std::path::Path;
 
 fn real_specs() -> Vec<String> {

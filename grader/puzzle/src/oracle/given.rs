@@ -1,10 +1,10 @@
 //! Computed tensors that kernels are given, so that a wrong kernel does not corrupt the input of the next one.
 
 use super::expected::check;
-use crate::spec::{CallArg, Checked, Purpose, Spec, Test};
-use crate::tensor::{decode, encode};
 use indexmath::Values;
+use spec::{CallArg, Checked, Purpose, Spec, Test};
 use std::collections::{BTreeMap, BTreeSet};
+use tensor::{decode, encode};
 
 /// Adds to `inputs` the values that the test's kernels are given. The formula computes each from those before it,
 /// rounded to its type as a kernel would find it in memory.

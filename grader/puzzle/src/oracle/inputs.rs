@@ -1,10 +1,10 @@
 //! The inputs of a case.
 
 use crate::rng::Stream;
-use crate::spec::{Data, DataKind, Test};
-use crate::tensor::{DType, Tensor, decode, encode};
 use digits::{Digit, SIDE, Writer};
 use indexmath::Values;
+use spec::{Data, DataKind, Test};
+use tensor::{DType, Tensor, decode, encode};
 
 /// Draws all inputs of the formula, rounded to their types. `range` is the largest absolute value of random integers
 /// for which the spec gives no range.

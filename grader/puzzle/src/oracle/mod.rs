@@ -10,9 +10,9 @@ mod verify;
 pub use build::launch;
 
 use crate::case::Case;
-use crate::spec::{Spec, Test};
 use build::build;
 use diagnostic::Failure;
+use spec::{Spec, Test};
 use std::path::Path;
 
 /// Reads the spec at `path`, shown as `shown_as` in messages, and checks it by evaluating it: see [`verify()`].

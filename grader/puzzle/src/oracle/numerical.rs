@@ -9,9 +9,9 @@
 //! the differences are exact (integers, a function linear in X) the kernel must be equal.
 
 use super::expected::{Expected, at_formula, math};
-use crate::spec::{Buffer, Checked, Purpose, Spec, Test, grad_of};
-use crate::tensor::Tensor;
 use indexmath::{Approx, Values};
+use spec::{Buffer, Checked, Purpose, Spec, Test, grad_of};
+use tensor::Tensor;
 
 /// Replaces the values of each `grad(X)` in `expected` by the numerical ones.
 pub(super) fn replace(
@@ -106,12 +106,12 @@ fn join(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::DType;
     use std::path::Path;
+    use tensor::DType;
 
     /// Derived 10 ± 0.5 made of terms of 12 in all, against a numerical value.
     fn joined(numerical: f64) -> Checked<Approx> {
-        let spec = Spec::parse(crate::spec::errors::SPEC, Path::new("x.toml")).unwrap();
+        let spec = Spec::parse(crate::fixture::SPEC, Path::new("x.toml")).unwrap();
         let tensor = Tensor { name: "grad(x)".into(), dtype: DType::F32, shape: vec![1] };
         let mut derived = [Approx { value: 10.0, bound: 0.5, magnitude: 12.0, terms: 3 }];
         join(&spec, &spec.tests[0], &tensor, 0.1, &mut derived, &[numerical])?;

@@ -1,9 +1,9 @@
 use super::*;
 use crate::case::{CaseArg, CaseLaunch, Role};
-use crate::spec::errors::changed;
-use crate::spec::{Data, DataKind, Spec};
-use crate::tensor::Tensor;
+use crate::fixture::{MEAN, changed};
 use indexmath::Values;
+use spec::{Data, DataKind, Spec};
+use tensor::Tensor;
 
 fn spec(replacements: &[(&str, &str)]) -> Spec {
     Spec::parse(&changed(replacements), Path::new("puzzles/01_x.toml"))
@@ -493,4 +493,17 @@ data = "normal"
     let case = build_case(&spec, &spec.tests[0], 0).unwrap();
     let (y, z) = (case.expected("y").unwrap(), case.expected("z").unwrap());
     assert!(y.iter().zip(z).all(|(y, z)| y.bound > z.bound), "{y:?} {z:?}");
+}
+
+#[test]
+fn launches_share_one_undefined_buffer() {
+    let spec =
+        Spec::parse(MEAN, Path::new("x.toml")).unwrap_or_else(|f| panic!("{}", f.render(false)));
+    let case = build_case(&spec, &spec.tests[0], 1).unwrap();
+    let [x, partial, mean] = &case.tensors[..] else { panic!("{:?}", case.tensors) };
+    assert!(matches!(partial.role, Role::Workspace));
+    assert_eq!((&*partial.tensor.shape, partial.start(), partial.wanted()), (&[4][..], None, None));
+    assert!(matches!((&x.role, &mean.role), (Role::Input(_), Role::Output(_))));
+    assert_eq!(case.launches[0].args[1], case.launches[1].args[0]);
+    assert_eq!(case.bit_equal, [2]);
 }

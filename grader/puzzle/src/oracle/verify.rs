@@ -3,9 +3,9 @@
 use super::build::build;
 use crate::case::{Case, CaseTensor, Role};
 use crate::comparison::is_within_bound;
-use crate::spec::{Checked, Fault, Spec, Test};
-use crate::tensor::{Tensor, decode, encode};
 use indexmath::{Approx, SizedFormula};
+use spec::{Checked, Fault, Spec, Test};
+use tensor::{Tensor, decode, encode};
 
 /// The seed of these checks. Any seed would do, because hand-computed values must not depend on it.
 const SEED: u64 = 0;

@@ -2,7 +2,7 @@
 
 use ptxvm::finding::{Words, thousands};
 use puzzle::counter::Counter;
-use puzzle::requirement::Relation;
+use puzzle::relation::Relation;
 
 pub(super) fn over(
     counter: Counter,

@@ -3,7 +3,7 @@
 use super::super::number::{number, pair};
 use device::finding::{Element, Place, Problem};
 use ptxvm::finding::Words;
-use puzzle::requirement::Relation;
+use puzzle::relation::Relation;
 
 pub(super) fn not_repeatable(place: &Element, [first, other]: [f64; 2]) -> Words {
     let (first, other) = if first == other {

@@ -200,7 +200,7 @@ fn wrong_results_and_gpus() -> Vec<Finding> {
         Problem::UnmetRequirement {
             place: accuracy,
             value: 0.8125,
-            relation: puzzle::requirement::Relation::AtLeast,
+            relation: puzzle::relation::Relation::AtLeast,
             bound: 0.95,
             about: Some("of the digits that it has not seen".into()),
             same: None,
@@ -208,7 +208,7 @@ fn wrong_results_and_gpus() -> Vec<Finding> {
         Problem::UnmetRequirement {
             place: place(4),
             value: f64::NAN,
-            relation: puzzle::requirement::Relation::Equal,
+            relation: puzzle::relation::Relation::Equal,
             bound: 0.0,
             about: None,
             same: Some(("w[0, *]".into(), 0.5)),
@@ -222,7 +222,7 @@ fn wrong_results_and_gpus() -> Vec<Finding> {
             tensor: None,
             spent: 33_000,
             bound: 6_000,
-            relation: puzzle::requirement::Relation::AtMost,
+            relation: puzzle::relation::Relation::AtMost,
             of_line: 32_000,
             about: Some("read side by side".into()),
         },

@@ -2,8 +2,8 @@
 
 use super::{Drawer, LONG_COST, with_size};
 use crate::draw::SizeLiteral;
-use crate::spec::SizeRange;
 use indexmath::{DimExpr, Dims};
+use spec::SizeRange;
 
 /// Cases of a set of kernels at its literals: many more than a kernel without special code has.
 const MOST: usize = 48;

@@ -5,8 +5,8 @@ use super::{
     with_size,
 };
 use crate::draw::SMALL_STEPS;
-use crate::spec::SizeRange;
 use indexmath::Dims;
+use spec::SizeRange;
 
 /// A size that is the largest in a small case is beyond the small ones by this factor at most.
 const LARGER: i64 = 3;

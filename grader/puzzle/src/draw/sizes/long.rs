@@ -4,12 +4,12 @@ use super::{
     COMPARED, Drawer, LONG, LONG_COST, LONG_ELEMENTS, SHORT, TRIES, blocks, computations, cost,
     is_limited, with_size,
 };
-use crate::spec::{SizeRange, Test};
-use crate::tensor::Tensor;
 use indexmath::Dims;
+use spec::{SizeRange, Test};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use tensor::Tensor;
 
 /// How far beyond that it may be: not always by one, so that no remainder is special.
 pub(super) const BEYOND: usize = 40;

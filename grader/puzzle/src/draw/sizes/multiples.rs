@@ -1,8 +1,8 @@
 //! Sizes around the multiples of a block.
 
 use super::{Drawer, LONG_COST, TRIES};
-use crate::spec::SizeRange;
 use indexmath::Dims;
+use spec::SizeRange;
 use std::collections::VecDeque;
 
 /// A multiple of a block is far if it is above this, if the cost allows.

@@ -2,8 +2,8 @@
 
 use super::{COMPARED, Drawer, SMALLER, TRIES, is_limited};
 use crate::draw::SMALL_STEPS;
-use crate::spec::{DrawnSizes, SizeRange};
 use indexmath::Dims;
+use spec::{DrawnSizes, SizeRange};
 use std::collections::BTreeSet;
 
 /// Equal sizes beside least ones: past half a warp, and past a whole one now and then.
