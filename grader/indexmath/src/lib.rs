@@ -92,11 +92,7 @@
 //! Data flow from top to bottom, and each module uses only those above it:
 //!
 //! ```text
-//! syntax      text ⇄ trees: lexer, parser, printer
-//! integer     what integer expressions mean: values, affine forms, intervals, polynomials
-//! shape       sizes and tensor types
-//! program     names resolved, ranges inferred: the intermediate representation
-//! transform   program to program: reverse mode, gather form, back to text
+//! notation    a crate of its own: text, programs without sizes, and their transformations
 //! lower       program at fixed sizes: bounds proved, loop nests
 //! rounding    number formats, error analysis of operations, functions and sums
 //! evaluate    loop nests run over data
@@ -105,8 +101,8 @@
 //! variants    wrong formulas near the right one, compared with what a kernel computed
 //! ```
 //!
-//! A new function stands in `syntax::operators`, `rounding::functions` and `transform::local_derivatives`; a new element type
-//! in `dtype` and `rounding::format`; a new rewriting of formulas is a file in `transform`.
+//! A new function stands in `notation::syntax::operators`, `rounding::functions` and `notation::transform::local_derivatives`; a new
+//! element type in `notation::dtype` and `rounding::format`; a new rewriting of formulas is a file in `notation::transform`.
 //!
 //! # Glossary
 //!
@@ -133,21 +129,15 @@
 //! - **unit roundoff** `u`: the greatest relative error of one operation, 2^-24 in f32 (Higham, "Accuracy and Stability of
 //!   Numerical Algorithms", 2002).
 
-mod dtype;
-mod error;
 mod evaluate;
 mod formula;
-mod integer;
 mod lower;
-mod program;
 mod rounding;
-mod shape;
 mod sized_formula;
-mod span;
-mod syntax;
 mod terms;
-mod transform;
 mod variants;
+
+use notation::{dtype, error, integer, program, shape, span, syntax, transform};
 
 pub use dtype::DType;
 pub use error::Error;

@@ -120,7 +120,7 @@ fn every_word_for_data_and_every_function_has_a_place() {
         assert!(reference.contains(&format!("`\"{word}\"`")), "{word}");
     }
     let ops =
-        std::fs::read_to_string(root().join("grader/indexmath/src/syntax/operators.rs")).unwrap();
+        std::fs::read_to_string(root().join("grader/notation/src/syntax/operators.rs")).unwrap();
     let language = page("formula_language.md");
     let names: Vec<&str> =
         ops.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
