@@ -1,5 +1,7 @@
 //! Tests of formulas through the crate's public functions.
 
+mod branches;
+mod chosen;
 mod common;
 mod conv;
 mod functions;
