@@ -109,6 +109,20 @@ impl CaseTensor {
         }
     }
 
+    /// How much is summed for the elements that are computed.
+    pub fn terms(&self) -> TermCounts {
+        let computed = match &self.role {
+            Role::Output(expected) | Role::InPlace { expected, .. } => &expected[..],
+            Role::Input(_) | Role::Result | Role::Workspace => &[],
+        };
+        let none = TermCounts { elements: computed.len() as u64, ..TermCounts::default() };
+        computed.iter().fold(none, |counts, Approx { terms, .. }| TermCounts {
+            most: counts.most.max(*terms),
+            all: counts.all.saturating_add(*terms),
+            ..counts
+        })
+    }
+
     /// The contents before the first launch; `None` for a tensor that starts undefined.
     pub fn start(&self) -> Option<&[f64]> {
         match &self.role {
@@ -116,6 +130,17 @@ impl CaseTensor {
             Role::Output(_) | Role::Result | Role::Workspace => None,
         }
     }
+}
+
+/// The number of terms of computed elements. These are counted here since devices, which are not optimised, ask for them in every run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TermCounts {
+    /// How many elements are computed.
+    pub elements: u64,
+    /// The most terms of one element.
+    pub most: u64,
+    /// The terms of all elements together.
+    pub all: u64,
 }
 
 /// How the kernels use a tensor.

@@ -45,14 +45,7 @@ impl CheckedDevice for VmDevice {
     ) -> Answer<Contents> {
         let memory = self.memory();
         let (buffer, _) = memory.locate(address).ok_or(CudaError::INVALID_VALUE)?;
-        let defined = memory.defined(buffer);
-        let whole = |bytes: &[bool]| !bytes.contains(&false);
-        // Most often every byte was written, which is one look.
-        let written = if whole(&defined) {
-            vec![true; tensor.len()]
-        } else {
-            defined.chunks(size_of(tensor.dtype)).map(whole).collect()
-        };
+        let written = memory.defined_elements(buffer, size_of(tensor.dtype));
         let tensor = RunTensor { values: decode(tensor.dtype, &memory.bytes(buffer)), written };
         Ok(Contents { tensor, damage: Vec::new() })
     }

@@ -20,7 +20,7 @@ pub(crate) use checked::cannot_run;
 use cudart::vm::VmDevice;
 use diagnostic::Failure;
 use ptxvm::{BufferId, ElementWork, Kernel, Launch, LaunchError, Memory, Module, Options};
-use puzzle::case::{Case, CaseConstant, CaseLaunch, CaseTensor, Role};
+use puzzle::case::{Case, CaseConstant, CaseLaunch, CaseTensor, Role, TermCounts};
 use refusals::{cannot_launch, cannot_load};
 pub use shared_module::SharedModule;
 use std::collections::BTreeMap;
@@ -113,13 +113,9 @@ const INSTRUCTIONS_FOR_A_TERM: u64 = 256;
 /// What each thread of a block may execute because the element that it computes, or would compute if its block were not padded, has
 /// so many terms. A tile with a single element inside a tensor is loaded and multiplied as a whole.
 pub(crate) fn element_work(tensors: &[CaseTensor]) -> ElementWork {
-    let computed = tensors.iter().flat_map(|tensor| match &tensor.role {
-        Role::Output(expected) | Role::InPlace { expected, .. } => &expected[..],
-        Role::Input(_) | Role::Result | Role::Workspace => &[],
-    });
-    let (elements, terms) = computed.fold((0, 0), |(elements, terms): (u64, u64), element| {
-        (elements + 1, terms.max(element.terms))
-    });
+    let counts = || tensors.iter().map(CaseTensor::terms);
+    let elements = counts().map(|counts| counts.elements).sum();
+    let terms = counts().map(|counts| counts.most).max().unwrap_or_default();
     let instructions = terms.saturating_add(1).saturating_mul(INSTRUCTIONS_FOR_A_TERM);
     ElementWork { elements, instructions }
 }
@@ -128,8 +124,9 @@ pub(crate) fn element_work(tensors: &[CaseTensor]) -> ElementWork {
 fn work(tensors: &[CaseTensor]) -> u64 {
     let work = |tensor: &CaseTensor| match &tensor.role {
         Role::Input(_) | Role::Result | Role::Workspace => tensor.tensor.len() as u64,
-        Role::Output(expected) | Role::InPlace { expected, .. } => {
-            expected.iter().fold(0, |sum: u64, a| sum.saturating_add(a.terms.saturating_add(1)))
+        Role::Output(_) | Role::InPlace { .. } => {
+            let TermCounts { elements, all, .. } = tensor.terms();
+            all.saturating_add(elements)
         }
     };
     tensors.iter().map(work).fold(0, u64::saturating_add)

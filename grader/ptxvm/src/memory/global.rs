@@ -77,6 +77,17 @@ impl Memory {
         (0..buffer.len).map(|byte| buffer.byte_is_defined(byte)).collect()
     }
 
+    /// For each element of `size` bytes: was all of it defined, at the start or by a kernel?
+    pub fn defined_elements(&self, id: BufferId, size: usize) -> Vec<bool> {
+        let defined = self.defined(id);
+        // Most often every byte is, which is one look.
+        if defined.contains(&false) {
+            defined.chunks(size).map(|element| !element.contains(&false)).collect()
+        } else {
+            vec![true; defined.len().div_ceil(size)]
+        }
+    }
+
     /// Bytes of a buffer; 0 for an unknown one.
     pub fn size(&self, id: BufferId) -> usize {
         self.buffer(id).map_or_else(|| self.heap.size(id), |buffer| buffer.len)

@@ -13,6 +13,8 @@ fn host_access() {
     assert_eq!(memory.defined(a), [true; 3]);
     assert_eq!(memory.bytes(b), [0xFF; 5]);
     assert_eq!(memory.defined(b), [false; 5]);
+    assert_eq!(memory.defined_elements(a, 2), [true; 2]);
+    assert_eq!(memory.defined_elements(b, 2), [false; 3]);
     assert_eq!(memory.size(b), 5);
     assert_eq!(memory.address(b) % 256, 0);
     assert_eq!(memory.locate(memory.address(b) + 7), Some((b, 7)));
