@@ -55,8 +55,11 @@ impl ElementTerms {
             Clue::Coordinate | Clue::FirstValue | Clue::Inner | Clue::Loop | Clue::Place => {
                 self.general
             }
-            Clue::OneOfSeveral | Clue::Scaled => false,
-            Clue::OtherLoop | Clue::Surplus | Clue::Condition => false,
+            Clue::OneOfSeveral
+            | Clue::Scaled
+            | Clue::OtherLoop
+            | Clue::Surplus
+            | Clue::Condition => false,
         };
         self.line.as_ref().filter(|_| is_certain)
     }
