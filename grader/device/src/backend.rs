@@ -46,7 +46,7 @@ pub struct RunTensor {
 }
 
 /// Runs the launches of a case.
-pub trait Backend {
+pub trait Backend: Sync {
     /// The name in reports: `vm` or `gpu`.
     fn name(&self) -> &'static str;
     /// Human description: "PTX virtual machine, 2 threads" or "NVIDIA H200, driver 13.0".

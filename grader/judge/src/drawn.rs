@@ -8,13 +8,15 @@ use crate::judgement;
 use crate::other_cases::OtherCases;
 use crate::verdict::TestVerdict;
 use device::backend::Backend;
+use device::vm::VmBackend;
 use diagnostic::Failure;
 use puzzle::case::Case;
 use puzzle::draw::{self, Flavour, Plan};
 use puzzle::spec::{DRAWN, Spec};
-use std::cell::LazyCell;
-use std::iter;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
+use std::{iter, thread};
 
 /// How many cases are run at most to make one smaller.
 const TRIES: usize = 200;
@@ -62,18 +64,19 @@ pub fn judge(
         Machine::Gpu(_) => program.virtual_machine().ok(),
         Machine::Vm(_) | Machine::Host(_) => None,
     };
-    let backends = vm.iter().map(|vm| vm as &dyn Backend).chain([machine.backend()]);
+    let first = vm.iter().map(|vm| (vm as &dyn Backend, Order::SideBySide));
+    let backends = first.chain([(machine.backend(), Order::of(machine))]);
     let (mut cases, mut time) = (0, Duration::ZERO);
     let mut smallest = None;
     // Only a program that passes the others needs these.
-    let own = LazyCell::new(|| DrawnCases::at_literals(spec, seed, program));
+    let own = OnceLock::new();
+    let at_literals = || own.get_or_init(|| DrawnCases::at_literals(spec, seed, program));
     for backend in backends {
-        let own = iter::once_with(|| own.iter()).flatten();
-        match first_failure(backend, drawn.iter().chain(own))? {
+        match first_failure(backend, drawn, &|| Some(at_literals()))? {
             Outcome::Pass(passed, took) => (cases, time) = (passed, time + took),
             Outcome::Fail(failing) => {
                 let first = failing.plan.clone();
-                smallest = Some((first, shrink(backend, spec, seed, *failing)?));
+                smallest = Some((first, shrink(backend.0, spec, seed, *failing)?));
                 break;
             }
         }
@@ -95,46 +98,143 @@ pub fn judge(
     Ok(Some(verdict))
 }
 
-/// Whether all drawn cases pass on one backend: the verdict of the first that does not, as it was drawn.
+/// Whether all drawn cases pass on a machine: the verdict of the first that does not, as it was drawn.
 ///
 /// # Errors
-/// The backend cannot run a case.
-pub fn first(backend: &dyn Backend, drawn: &DrawnCases<'_>) -> Result<TestVerdict, Failure> {
-    Ok(match first_failure(backend, drawn.iter())? {
+/// The machine cannot run a case.
+pub fn first(machine: &Machine, drawn: &DrawnCases<'_>) -> Result<TestVerdict, Failure> {
+    Ok(match first_failure((machine.backend(), Order::of(machine)), drawn, &|| None)? {
         Outcome::Pass(cases, time) => passed(cases, time, drawn.seed),
         Outcome::Fail(failing) => judgement::with_formula(failing.verdict, &failing.case),
     })
 }
 
-/// The smallest of the drawn cases that fail on one backend, if one does.
+/// The smallest of the drawn cases that fail on the virtual machine, if one does.
 ///
 /// # Errors
-/// The backend cannot run a case.
-pub fn smallest_failing(
-    backend: &dyn Backend,
-    drawn: &DrawnCases<'_>,
-) -> Result<Option<Case>, Failure> {
-    Ok(match first_failure(backend, drawn.iter())? {
+/// It cannot run a case.
+pub fn smallest_failing(vm: &VmBackend, drawn: &DrawnCases<'_>) -> Result<Option<Case>, Failure> {
+    Ok(match first_failure((vm, Order::SideBySide), drawn, &|| None)? {
         Outcome::Pass(..) => None,
-        Outcome::Fail(failing) => Some(shrink(backend, drawn.spec, drawn.seed, *failing)?.case),
+        Outcome::Fail(failing) => Some(shrink(vm, drawn.spec, drawn.seed, *failing)?.case),
     })
 }
 
-fn first_failure<'d>(
-    backend: &dyn Backend,
-    drawn: impl Iterator<Item = (&'d Plan, &'d Case, Flavour)>,
-) -> Result<Outcome, Failure> {
-    let (mut cases, mut time) = (0, Duration::ZERO);
-    for (plan, case, flavour) in drawn {
-        let (run, verdict) = grade::run_and_judge(backend, case)?;
-        if !verdict.passed() {
-            let (plan, case) = (Plan { flavour, ..plan.clone() }, case.clone());
-            return Ok(Outcome::Fail(Box::new(Failing { plan, case, verdict })));
+/// How the cases run.
+#[derive(Clone, Copy)]
+enum Order {
+    /// On all cores.
+    SideBySide,
+    /// One after the other: each has the GPU, or a process and its files, to itself.
+    OneByOne,
+}
+
+impl Order {
+    fn of(machine: &Machine) -> Self {
+        match machine {
+            Machine::Vm(_) => Self::SideBySide,
+            Machine::Gpu(_) | Machine::Host(_) => Self::OneByOne,
         }
-        cases += 1;
-        time += run.time;
     }
-    Ok(Outcome::Pass(cases, time))
+}
+
+/// Judges the cases of `drawn`, and then those of `own`, until one fails: the first of them that does. To build a case takes longer than
+/// to run it, so others are built meanwhile where they run one after the other.
+fn first_failure<'d>(
+    (backend, order): (&dyn Backend, Order),
+    drawn: &'d DrawnCases<'d>,
+    own: &(dyn Fn() -> Option<&'d DrawnCases<'d>> + Sync),
+) -> Result<Outcome, Failure> {
+    let all = || iter::once(drawn).chain(iter::once_with(own).flatten());
+    let run = FirstFailure::default();
+    let slots = Mutex::new(all().flat_map(DrawnCases::slots).enumerate());
+    let next = || slots.lock().ok()?.next().filter(|_| !run.is_over.load(Ordering::Relaxed));
+    let work = || {
+        for (at, slot) in iter::from_fn(next) {
+            if let Some(case) = slot.case() {
+                run.note(at, judged(backend, case));
+            }
+        }
+    };
+    let ahead = Mutex::new(all().flat_map(DrawnCases::slots));
+    let next = || ahead.lock().ok()?.next().filter(|_| !run.is_over.load(Ordering::Relaxed));
+    let build = || {
+        for slot in iter::from_fn(next) {
+            slot.case();
+        }
+    };
+    let threads = rayon::current_num_threads();
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            match order {
+                Order::SideBySide => scope.spawn(work),
+                Order::OneByOne => scope.spawn(build),
+            };
+        }
+        work();
+        run.is_over.store(true, Ordering::Relaxed);
+    });
+    run.outcome()
+}
+
+/// What became of the cases so far.
+#[derive(Default)]
+struct FirstFailure {
+    /// No other case needs to run.
+    is_over: AtomicBool,
+    passed: Mutex<(usize, Duration)>,
+    /// The first case that failed or could not run, with its position.
+    failed: Mutex<Option<(usize, Result<Failing, Failure>)>>,
+}
+
+impl FirstFailure {
+    /// The cases are taken in their order, so those before one that fails have been taken too.
+    fn note(&self, at: usize, judged: Result<Judged, Failure>) {
+        let failing = match judged {
+            Ok(Judged::Passes(took)) => {
+                if let Ok(mut passed) = self.passed.lock() {
+                    *passed = (passed.0 + 1, passed.1 + took);
+                }
+                return;
+            }
+            Ok(Judged::Fails(failing)) => Ok(*failing),
+            Err(failure) => Err(failure),
+        };
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Ok(mut failed) = self.failed.lock()
+            && failed.as_ref().is_none_or(|(first, _)| at < *first)
+        {
+            *failed = Some((at, failing));
+        }
+    }
+
+    fn outcome(self) -> Result<Outcome, Failure> {
+        let failed = self.failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (cases, time) = self.passed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match failed {
+            Some((_, failing)) => Ok(Outcome::Fail(Box::new(failing?))),
+            None => Ok(Outcome::Pass(cases, time)),
+        }
+    }
+}
+
+/// What came of one case.
+enum Judged {
+    /// It passes, in that time.
+    Passes(Duration),
+    Fails(Box<Failing>),
+}
+
+fn judged(
+    backend: &dyn Backend,
+    (plan, case, flavour): (&Plan, &Case, Flavour),
+) -> Result<Judged, Failure> {
+    let (run, verdict) = grade::run_and_judge(backend, case)?;
+    if verdict.passed() {
+        return Ok(Judged::Passes(run.time));
+    }
+    let (plan, case) = (Plan { flavour, ..plan.clone() }, case.clone());
+    Ok(Judged::Fails(Box::new(Failing { plan, case, verdict })))
 }
 
 fn passed(cases: usize, time: Duration, seed: u64) -> TestVerdict {

@@ -42,20 +42,33 @@ impl<'a> DrawnCases<'a> {
         (missing().count(), fault)
     }
 
-    /// Each possible case with its plan and the flavour of its data.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Plan, &Case, Flavour)> {
-        self.iter_those(|_| true)
+    /// The cases, each of which is built when it is asked for.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot<'_>> + Send {
+        self.cases.iter().map(move |(plan, built)| Slot { drawn: self, plan, built })
     }
 
-    /// As [`Self::iter`], of the plans that are `wanted`; the others are not built for it.
+    /// Each possible case with its plan and the flavour of its data, of the plans that are `wanted`; the others are not built for it.
     pub(crate) fn iter_those(
         &self,
         wanted: impl Fn(&Plan) -> bool,
     ) -> impl Iterator<Item = (&Plan, &Case, Flavour)> {
-        self.cases.iter().filter(move |(plan, _)| wanted(plan)).filter_map(|(plan, built)| {
-            let built = built.get_or_init(|| draw::build(self.spec, plan, self.seed));
-            built.as_ref().map(|(case, flavour)| (plan, case, *flavour))
-        })
+        self.slots().filter(move |slot| wanted(slot.plan)).filter_map(Slot::case)
+    }
+}
+
+/// The place of a drawn case.
+pub(crate) struct Slot<'d> {
+    drawn: &'d DrawnCases<'d>,
+    plan: &'d Plan,
+    built: &'d LazyCase,
+}
+
+impl<'d> Slot<'d> {
+    /// The case with its plan and the flavour of its data; `None` if it is not possible.
+    pub(crate) fn case(self) -> Option<(&'d Plan, &'d Case, Flavour)> {
+        let DrawnCases { spec, seed, .. } = *self.drawn;
+        let built = self.built.get_or_init(|| draw::build(spec, self.plan, seed));
+        built.as_ref().map(|(case, flavour)| (self.plan, case, *flavour))
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn search<'a>(
     is_read: bool,
 ) -> Result<Search<'a>, Failure> {
     if kernel.caught_by == DRAWN {
-        let verdict = drawn::first(machine.backend(), drawn)?;
+        let verdict = drawn::first(machine, drawn)?;
         let passed = verdict.passed();
         return Ok(if passed { Search::Missed(vec![verdict]) } else { Search::Drawn });
     }
