@@ -1,17 +1,19 @@
 //! The expansion of an element into products.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use crate::error::Result;
 use crate::evaluate::data::{Results, Values};
 use crate::evaluate::iteration_space::{IterationSpace, Loop};
 use crate::evaluate::program::{input, is_known};
-use crate::integer::evaluate::{Dims, named_size};
+use crate::integer::evaluate::{Dims, fold_constants, named_size};
 use crate::lower::nest::{LoweredProgram, Subscript, TensorId};
 use crate::lower::summands::{Summand, split_summands};
 use crate::program::ir::{Contribution, Program};
-use crate::program::node::{IndexId, Node};
-use crate::syntax::int_expr::Read;
+use crate::program::node::{Guard, IndexId, Node};
+use crate::syntax::int_expr::{IntExpr, Read};
 use crate::syntax::operators::{Function, Op, Reduction};
 use crate::terms::point::{Bindings, PointEvaluator, Step, Stop};
 use crate::transform::gather::gather_form;
@@ -65,7 +67,8 @@ pub(crate) fn expand(
 ) -> Result<Option<Vec<Term>>> {
     let Source { lowered, dims, known, results, .. } = source;
     let points = PointEvaluator::new(lowered, dims, known, results, tensor);
-    let mut expander = Expander { source, limit, depth: 0, points };
+    let folded = HashMap::new();
+    let mut expander = Expander { source, limit, depth: 0, folded, points };
     let mut terms = match expander.element(tensor, coords) {
         Ok(terms) => terms,
         Err(Stop::NotASum) => return Ok(None),
@@ -84,6 +87,8 @@ struct Expander<'a> {
     limit: usize,
     /// How many intermediate tensors are being expanded inside each other.
     depth: usize,
+    /// The contributions of the statements that were asked for, with numbers for sizes.
+    folded: HashMap<usize, Rc<[Contribution]>>,
     points: PointEvaluator<'a>,
 }
 
@@ -98,7 +103,7 @@ struct Expanded<'a> {
 
 impl Expander<'_> {
     fn element(&mut self, tensor: TensorId, coords: &[i64]) -> Step<Vec<Term>> {
-        let Source { program, lowered, known, .. } = self.source;
+        let Source { program, lowered, dims, known, .. } = self.source;
         let given = self.depth > 0 && is_known(lowered, known, tensor);
         let Some(statement) = lowered.statement_of(tensor).filter(|_| !given) else {
             let values = input(lowered, known, tensor)?;
@@ -115,8 +120,11 @@ impl Expander<'_> {
         }
         self.depth += 1;
         let mut terms = Vec::new();
-        for contribution in &program.statements[statement].contributions {
-            let summed = self.summation_indices(tensor, contribution);
+        let contributions = &program.statements[statement].contributions;
+        let folded = self.folded.entry(statement);
+        let folded = folded.or_insert_with(|| contributions.iter().map(|c| at(c, dims)).collect());
+        for (plain, contribution) in contributions.iter().zip(&*folded.clone()) {
+            let summed = self.summation_indices(tensor, plain);
             for summand in &split_summands(&contribution.body, contribution.loops.clone()) {
                 let expanded = Expanded { coords, contribution, summand, summed: &summed };
                 self.summand(&expanded, &mut terms)?;
@@ -358,6 +366,32 @@ impl Expander<'_> {
             None if around == Reduction::Sum => Ok(Vec::new()),
             None => Err(Stop::NotASum),
         }
+    }
+}
+
+/// A contribution with numbers for sizes.
+fn at(contribution: &Contribution, dims: &Dims) -> Contribution {
+    // An expression without a value has none either where it is asked for.
+    let int = |int: &IntExpr| fold_constants(int, dims).unwrap_or_else(|_| int.clone());
+    Contribution {
+        subscripts: contribution.subscripts.iter().map(int).collect(),
+        body: node_at(&contribution.body, &int),
+        ..contribution.clone()
+    }
+}
+
+fn node_at(node: &Node, int: &dyn Fn(&IntExpr) -> IntExpr) -> Node {
+    match node {
+        Node::Index(own) => Node::Index(int(own)),
+        Node::Read(read) => {
+            let subscripts = read.subscripts.iter().map(int).collect();
+            Node::Read(Read { subscripts, ..read.clone() })
+        }
+        Node::Where(guards, body) => {
+            let guard = |g: &Guard| Guard { left: int(&g.left), right: int(&g.right), ..g.clone() };
+            Node::Where(guards.iter().map(guard).collect(), Box::new(node_at(body, int)))
+        }
+        _ => node.map_children(&mut |child| node_at(child, int)),
     }
 }
 
