@@ -36,6 +36,18 @@ pub(super) struct Loop {
     pub backwards: bool,
 }
 
+impl Loop {
+    /// How often it runs, if that is always the same.
+    pub(super) fn constant_size(&self) -> Option<u64> {
+        let constant = |int: &Int| match int {
+            Int::Linear(linear) => linear.as_constant(),
+            _ => None,
+        };
+        let size = constant(&self.to)?.checked_sub(constant(&self.from)?)?;
+        Some(u64::try_from(size).unwrap_or(0))
+    }
+}
+
 /// A read of an element.
 #[derive(PartialEq)]
 pub(super) struct Read {
@@ -135,6 +147,15 @@ impl Linear {
         self.terms.iter().fold(self.constant, |sum, &(index, times)| {
             sum.saturating_add(times.saturating_mul(env[index]))
         })
+    }
+
+    /// What it grows by where an index grows by 1.
+    pub(super) fn factor(&self, of: IndexId) -> i64 {
+        self.terms.iter().find(|(index, _)| *index == of).map_or(0, |(_, times)| *times)
+    }
+
+    pub(super) fn indices(&self) -> impl Iterator<Item = IndexId> {
+        self.terms.iter().map(|(index, _)| *index)
     }
 
     fn as_constant(&self) -> Option<i64> {

@@ -13,6 +13,9 @@ use crate::integer::evaluate::{Dims, evaluate_size};
 use crate::syntax::int_expr::IntOp;
 use crate::syntax::operators::{Condition, Connective, Function, Reduction};
 use crate::variants::code::{Code, Compiler, Int, Loop, Read};
+use crate::variants::inner::{self, Body, Line, Step};
+use crate::variants::kept::{self, Kept, OwnReductions, PartReduction, Replaced};
+use crate::variants::limits::{Limit, limits};
 use crate::variants::tree::{Access, Model, Part, TensorId, Tree};
 use crate::variants::value::{Sum, Value, binary, call, exact, stored};
 
@@ -27,7 +30,10 @@ pub(crate) struct Machine<'a> {
     part_of: Vec<Option<usize>>,
     /// For each part, those that read its tensor, directly or not, and itself.
     readers: Vec<Vec<bool>>,
+    /// The reductions of the parts; none if they cannot be told apart by their indices.
+    reductions: Vec<PartReduction>,
     memo: RefCell<Memo>,
+    reduced: RefCell<Reduced>,
     /// What may still be computed, in reads.
     pub budget: Cell<u64>,
 }
@@ -37,7 +43,11 @@ pub(crate) struct Replacement<'m> {
     part: usize,
     /// What stands there in the model.
     place: &'m Code,
-    code: Code,
+    path: Vec<usize>,
+    // Where it stays, whatever becomes of the replacement: the addresses of its reductions count.
+    code: Box<Code>,
+    /// The reductions of the code; `None` if they cannot be told apart by their indices.
+    reductions: Option<OwnReductions>,
 }
 
 /// A `select` that was evaluated.
@@ -53,7 +63,7 @@ pub(crate) struct Selected<'m> {
 impl Replacement<'_> {
     /// Whether it is not what stands there already.
     pub(crate) fn changes_something(&self) -> bool {
-        *self.place != self.code
+        *self.place != *self.code
     }
 
     /// A number that tells its place from the others of the machine.
@@ -70,6 +80,16 @@ impl PartialEq for Replacement<'_> {
 
 /// Elements of parts that are known.
 type Memo = HashMap<(usize, usize), Value, BuildHasherDefault<PlaceHasher>>;
+/// The values of some indices, packed.
+type Point = u128;
+/// Reductions that are known, and what to evaluate each once more would take off the budget.
+type Reduced = HashMap<(usize, Point), (Value, u64), BuildHasherDefault<PlaceHasher>>;
+
+/// Loops of fewer iterations are not worth a look at what is in them.
+const LONG: u64 = 8;
+
+/// Reductions that are kept for all evaluations of a machine, at most.
+const MOST_KEPT: usize = 1 << 18;
 
 /// Spreads the places of elements; nobody has chosen them to collide.
 #[derive(Default)]
@@ -91,6 +111,11 @@ impl Hasher for PlaceHasher {
         const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
         self.0 = (self.0 ^ key as u64).wrapping_mul(SPREAD).rotate_left(32);
     }
+
+    fn write_u128(&mut self, key: u128) {
+        self.write_usize(key as usize);
+        self.write_usize((key >> 64) as usize);
+    }
 }
 
 /// Where a read leads in its tensor.
@@ -100,6 +125,17 @@ enum Address {
     Outside,
 }
 
+/// The loops of a reduction.
+struct Nest<'c> {
+    kind: Reduction,
+    ranges: &'c [Loop],
+    body: &'c Code,
+    /// Where one of these does not hold, the body is 0, and nothing is read to know it.
+    limits: Vec<Limit<'c>>,
+    /// The body, if it is plain arithmetic.
+    inner: Option<Body<'c>>,
+}
+
 /// One evaluation of a model with replacements.
 struct Run<'m, 'a> {
     machine: &'m Machine<'a>,
@@ -107,6 +143,11 @@ struct Run<'m, 'a> {
     affected: Vec<bool>,
     env: Vec<i64>,
     own: Memo,
+    /// The reductions whose values are kept, and those that have them for this evaluation alone.
+    kept: Vec<Kept<'m>>,
+    own_reduced: Reduced,
+    /// What the elements of parts that were not known before have taken off the budget.
+    for_elements: u64,
     /// The inputs that are read, if somebody wants to know them.
     inputs: Option<Inputs>,
 }
@@ -166,10 +207,23 @@ impl<'a> Machine<'a> {
                 }
             }
         }
-        let memo = RefCell::default();
+        let reductions = kept::of_parts(model, &bodies, &part_of).unwrap_or_default();
+        let (memo, reduced) = (RefCell::default(), RefCell::default());
         let dims = dims.clone();
         let budget = Cell::new(0);
-        Some(Self { model, dims, bodies, shapes, known, part_of, readers, memo, budget })
+        Some(Self {
+            model,
+            dims,
+            bodies,
+            shapes,
+            known,
+            part_of,
+            readers,
+            reductions,
+            memo,
+            reduced,
+            budget,
+        })
     }
 
     pub(crate) fn len(&self, tensor: TensorId) -> usize {
@@ -185,7 +239,11 @@ impl<'a> Machine<'a> {
     ) -> Option<Replacement<'_>> {
         let compiler = Compiler { model: self.model, dims: &self.dims, shapes: &self.shapes };
         let place = self.bodies[part].at(path)?;
-        Some(Replacement { part, place, code: compiler.tree(tree)? })
+        let code = Box::new(compiler.tree(tree)?);
+        let own = (part, &self.bodies[..], &self.part_of[..]);
+        let at = (&self.model.parts[part].axes[..], path);
+        let reductions = OwnReductions::of(&code, at, own, &self.reductions);
+        Some(Replacement { part, place, path: path.to_vec(), code, reductions })
     }
 
     /// `tree` in the place of the whole part that computes a tensor.
@@ -359,12 +417,20 @@ impl<'a> Machine<'a> {
                 *to |= from;
             }
         }
+        let places: Vec<Replaced<'m>> = replaced
+            .iter()
+            .map(|r| Replaced { part: r.part, path: &r.path, own: r.reductions.as_ref() })
+            .collect();
+        let kept = kept::kept(&self.reductions, &places, &affected).unwrap_or_default();
         Run {
             machine: self,
             replaced,
             affected,
             env: Vec::new(),
             own: Memo::default(),
+            kept,
+            own_reduced: Reduced::default(),
+            for_elements: 0,
             inputs: None,
         }
     }
@@ -391,7 +457,9 @@ impl Run<'_, '_> {
             return Some(found);
         }
         let outer = std::mem::replace(&mut self.env, machine.coordinates(part, flat));
+        let (budget, for_elements) = (machine.budget.get(), self.for_elements);
         let value = self.value(&machine.bodies[part], Reduction::Sum);
+        self.for_elements = for_elements + (budget - machine.budget.get());
         self.env = outer;
         let value = stored(value?, machine.model.tensors[machine.model.parts[part].target].dtype);
         if self.affected[part] {
@@ -413,7 +481,8 @@ impl Run<'_, '_> {
 
     /// `around` is the reduction whose identity a read outside has.
     fn value(&mut self, code: &Code, around: Reduction) -> Option<Value> {
-        match self.current(code) {
+        let code = self.current(code);
+        match code {
             Code::Number(value) => Some(exact(*value)),
             Code::Int(int) => Some(exact(self.int(int)? as f64)),
             Code::Read(read) => self.read(read, around),
@@ -425,7 +494,7 @@ impl Run<'_, '_> {
                 let (a, b) = (self.value(left, around)?, self.value(right, around)?);
                 Some(binary(*op, a, b))
             }
-            Code::Reduce(kind, ranges, body) => self.reduce(*kind, ranges, body),
+            Code::Reduce(kind, ranges, body) => self.reduction(code, *kind, ranges, body),
             Code::Call(function, values) => {
                 let chooses = matches!(function, Function::Max | Function::Min);
                 let (a, b) = self.choosing(chooses, |run| {
@@ -490,21 +559,86 @@ impl Run<'_, '_> {
         let Address::Inside(flat) = self.address(read)? else {
             return Some(exact(around.identity()));
         };
-        match (machine.known[read.tensor], machine.part_of[read.tensor]) {
-            (_, Some(part)) if flat < machine.len(read.tensor) => self.element(part, flat),
+        self.fetch(read.tensor, flat)
+    }
+
+    /// The element of a tensor, given or computed.
+    #[inline]
+    fn fetch(&mut self, tensor: TensorId, flat: usize) -> Option<Value> {
+        let machine = self.machine;
+        match (machine.known[tensor], machine.part_of[tensor]) {
+            (_, Some(part)) if flat < machine.len(tensor) => self.element(part, flat),
             (Some(values), _) => {
-                self.note_input(read.tensor, flat);
+                self.note_input(tensor, flat);
                 values.get(flat).map(|&value| exact(value))
             }
             _ => None,
         }
     }
 
+    /// As [`Self::reduce`], which is asked once for what is kept. Whether it is kept makes no difference for the budget: a search ends where it
+    /// would end if nothing were.
+    fn reduction(
+        &mut self,
+        code: &Code,
+        kind: Reduction,
+        ranges: &[Loop],
+        body: &Code,
+    ) -> Option<Value> {
+        let machine = self.machine;
+        let Some((key, is_right)) = self.key(code) else { return self.reduce(kind, ranges, body) };
+        let known = if is_right {
+            machine.reduced.borrow().get(&key).copied()
+        } else {
+            self.own_reduced.get(&key).copied()
+        };
+        if let Some((value, cost)) = known {
+            let left = machine.budget.get().checked_sub(cost);
+            machine.budget.set(left.unwrap_or(0));
+            return left.map(|_| value);
+        }
+        let (budget, for_elements) = (machine.budget.get(), self.for_elements);
+        let value = self.reduce(kind, ranges, body)?;
+        // The elements are known the next time.
+        let cost = budget - machine.budget.get() - (self.for_elements - for_elements);
+        if !is_right {
+            self.own_reduced.insert(key, (value, cost));
+        } else if machine.reduced.borrow().len() < MOST_KEPT {
+            machine.reduced.borrow_mut().insert(key, (value, cost));
+        }
+        Some(value)
+    }
+
+    /// Where the value of a reduction is kept, and whether for all evaluations of the machine; `None` if it is not kept.
+    fn key(&self, code: &Code) -> Option<((usize, Point), bool)> {
+        /// Bits for an index.
+        const BITS: u32 = 18;
+        let address = kept::address(code);
+        let kept = self.kept.iter().find(|kept| kept.address == address)?;
+        let Kept { number, ref free, is_right, .. } = *kept;
+        // Whoever wants to know the inputs goes through each part once more.
+        if self.inputs.is_some() || free.len() > (Point::BITS / BITS) as usize {
+            return None;
+        }
+        let mut point = 0;
+        for &index in free.iter() {
+            let value = self.env[index].saturating_add(1 << (BITS - 1));
+            let value = Point::try_from(value).ok().filter(|value| value >> BITS == 0)?;
+            point = point << BITS | value;
+        }
+        Some(((number, point), is_right))
+    }
+
     fn reduce(&mut self, kind: Reduction, ranges: &[Loop], body: &Code) -> Option<Value> {
         let mut sum = Sum::new(kind);
         let mut position = if kind.gives_position() { Some(-1) } else { None };
         let chooses = !matches!(kind, Reduction::Sum | Reduction::Prod);
-        self.choosing(chooses, |run| run.nest(kind, ranges, body, &mut sum, 0, &mut position))?;
+        let limits = limits(kind, ranges, body, &|code| self.current(code));
+        let sizes = ranges.iter().map(|range| range.constant_size().unwrap_or(LONG));
+        let is_long = sizes.fold(1, u64::saturating_mul) >= LONG && self.inputs.is_none();
+        let inner = is_long.then(|| Body::of(body, &|code| self.current(code))).flatten();
+        let nest = Nest { kind, ranges, body, limits, inner };
+        self.choosing(chooses, |run| run.nest(&nest, 0, &mut sum, 0, &mut position))?;
         match position {
             Some(position) => Some(exact(position as f64)),
             None => Some(sum.finish()),
@@ -513,17 +647,15 @@ impl Run<'_, '_> {
 
     fn nest(
         &mut self,
-        kind: Reduction,
-        ranges: &[Loop],
-        body: &Code,
+        nest: &Nest<'_>,
+        depth: usize,
         sum: &mut Sum,
         at: i64,
         position: &mut Option<i64>,
     ) -> Option<()> {
-        let Some((range, inner)) = ranges.split_first() else {
-            let machine = self.machine;
-            machine.budget.set(machine.budget.get().checked_sub(1)?);
-            let value = self.value(body, kind)?;
+        let Some(range) = nest.ranges.get(depth) else {
+            self.spend(1)?;
+            let value = self.value(nest.body, nest.kind)?;
             if sum.add(value)
                 && let Some(position) = position
             {
@@ -532,16 +664,147 @@ impl Run<'_, '_> {
             return Some(());
         };
         let (from, to) = (self.int(&range.from)?, self.int(&range.to)?);
+        if let Some(body) = &nest.inner
+            && depth + 1 == nest.ranges.len()
+            && to.saturating_sub(from) > 1
+        {
+            return self.inner_loop(nest, (body, range), (from, to), sum, at, position);
+        }
         for step in from..to {
             let index = if range.backwards { to - 1 - (step - from) } else { step };
             self.env[range.index] = index;
             let at = at.checked_mul(to)?.checked_add(index)?;
-            self.nest(kind, inner, body, sum, at, position)?;
+            let mut limits = nest.limits.iter().filter(|limit| limit.depth == depth);
+            if let Some(limit) = limits.find(|limit| !limit.holds(&self.env)) {
+                self.spend(limit.inside)?;
+                sum.add_zeros(limit.inside);
+                continue;
+            }
+            self.nest(nest, depth + 1, sum, at, position)?;
         }
         Some(())
     }
 
+    /// The innermost loop of a nest, over `from .. to`. It is faster than [`Self::value`] for each iteration, and what is left of the budget is
+    /// the same.
+    fn inner_loop(
+        &mut self,
+        nest: &Nest<'_>,
+        (body, range): (&Body<'_>, &Loop),
+        (from, to): (i64, i64),
+        sum: &mut Sum,
+        at: i64,
+        position: &mut Option<i64>,
+    ) -> Option<()> {
+        let count = to - from;
+        let (first, by) = if range.backwards { (to - 1, -1) } else { (from, 1) };
+        self.env[range.index] = first;
+        let line = |step: &Step<'_>| Line::of(step, &self.env, (range.index, by), count);
+        let lines: Option<Vec<Line>> = body.steps.iter().map(line).collect();
+        let mut constants = vec![None; body.steps.len()];
+        for iteration in 0..count {
+            let index = first + by * iteration;
+            self.env[range.index] = index;
+            let at = at.checked_mul(to)?.checked_add(index)?;
+            let left = self.machine.budget.get().saturating_sub(1 + body.reads);
+            let value = match &lines {
+                Some(lines) if left > 0 => {
+                    self.machine.budget.set(left);
+                    self.steps(nest.kind, body, lines, &mut constants, iteration)?
+                }
+                _ => {
+                    self.spend(1)?;
+                    self.value(nest.body, nest.kind)?
+                }
+            };
+            if sum.add(value)
+                && let Some(position) = position
+            {
+                *position = at;
+            }
+        }
+        Some(())
+    }
+
+    /// The value of a body in an iteration, for which the budget has been reduced.
+    #[inline]
+    fn steps(
+        &mut self,
+        kind: Reduction,
+        body: &Body<'_>,
+        lines: &[Line],
+        constants: &mut [Option<Value>],
+        iteration: i64,
+    ) -> Option<Value> {
+        let mut stack = [exact(0.0); inner::DEPTH];
+        let mut top = 0;
+        let mut left = body.reads;
+        for ((step, line), constant) in body.steps.iter().zip(lines).zip(constants) {
+            match *step {
+                Step::Number(value) => {
+                    stack[top] = exact(value);
+                    top += 1;
+                }
+                Step::Int(_) => {
+                    stack[top] = exact(line.at(iteration)? as f64);
+                    top += 1;
+                }
+                Step::Read(read, _) => {
+                    left -= 1;
+                    let found = match (line.at(iteration), *constant) {
+                        (None, _) => Some(exact(kind.identity())),
+                        (_, Some(known)) => Some(known),
+                        (Some(flat), None) => {
+                            let flat = usize::try_from(flat).ok();
+                            flat.and_then(|flat| self.fetch(read.tensor, flat))
+                        }
+                    };
+                    let Some(value) = found else {
+                        // What was not read costs nothing, unless the budget is spent.
+                        let budget = &self.machine.budget;
+                        budget.set(if budget.get() == 0 { 0 } else { budget.get() + left });
+                        return None;
+                    };
+                    if line.is_constant() {
+                        *constant = Some(value);
+                    }
+                    stack[top] = value;
+                    top += 1;
+                }
+                Step::Neg => stack[top - 1].value = -stack[top - 1].value,
+                Step::Binary(op) => {
+                    top -= 1;
+                    stack[top - 1] = binary(op, stack[top - 1], stack[top]);
+                }
+                Step::Call(function, 1) => {
+                    stack[top - 1] = call(function, stack[top - 1], exact(0.0));
+                }
+                Step::Call(function, _) => {
+                    top -= 1;
+                    stack[top - 1] = call(function, stack[top - 1], stack[top]);
+                }
+            }
+        }
+        Some(stack[0])
+    }
+
+    /// Takes something off the budget; `None` if it is spent.
+    fn spend(&self, reads: u64) -> Option<()> {
+        let left = self.machine.budget.get().checked_sub(reads);
+        self.machine.budget.set(left.unwrap_or(0));
+        left.map(|_| ())
+    }
+
+    /// Mostly it is a linear form.
+    #[inline]
     fn int(&mut self, int: &Int) -> Option<i64> {
+        match int {
+            Int::Linear(linear) => Some(linear.value(&self.env)),
+            other => self.any_int(other),
+        }
+    }
+
+    fn any_int(&mut self, int: &Int) -> Option<i64> {
         match int {
             Int::Linear(linear) => Some(linear.value(&self.env)),
             Int::Neg(inner) => self.int(inner)?.checked_neg(),

@@ -50,6 +50,11 @@ impl Sum {
         best
     }
 
+    /// As many terms of a sum that are 0 and exact.
+    pub fn add_zeros(&mut self, count: u64) {
+        self.count += count;
+    }
+
     pub fn finish(self) -> Value {
         let Self { kind, value, error, magnitude, count, whole } = self;
         let exact = kind != Reduction::Sum || count <= 1 || (whole && magnitude <= 1.0 / UNIT);

@@ -292,6 +292,10 @@ fn slips_in_a_closed_gradient_are_named() {
     assert!(says[0].contains("the division by `H` is left out"), "{says:#?}");
     let says = norm(false, &CLOSED.replace(" * gamma[k]", "").replace(" * gamma[j]", ""));
     assert!(says[0].contains("gamma"), "{says:#?}");
+    // The sums have another value for each element then.
+    let says = norm(false, &CLOSED.replace("gamma[k]", "gamma[j]"));
+    let slip = "`gamma[j]` is read in the place of `gamma[k]`, in both places";
+    assert!(says.iter().any(|s| s.contains(slip)), "{says:#?}");
 }
 
 #[test]
