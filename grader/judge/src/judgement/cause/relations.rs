@@ -7,7 +7,7 @@ use super::values::{
 use super::view::View;
 use crate::verdict::Cause;
 use puzzle::tensor::DType;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// `got = expected - vector[coordinate] + vector[another]` in every wrong element: the element of a vector from another place.
 pub(super) fn other_addend(view: &View) -> Option<Cause> {
@@ -47,18 +47,22 @@ pub(super) fn renamed(view: &View) -> Option<Cause> {
     if view.dtype.is_float() || view.written.contains(&false) {
         return None;
     }
-    let mut names: Vec<(f64, f64, usize)> = Vec::new();
+    // Tens of thousands of places may have as many names.
+    let mut names: BTreeMap<i64, (f64, usize)> = BTreeMap::new();
     for (&got, expected) in view.got.iter().zip(view.expected) {
-        match names.iter_mut().find(|name| name.0 == expected.value) {
-            Some(name) if name.1 == got => name.2 += 1,
-            Some(_) => return None,
-            None => names.push((expected.value, got, 1)),
+        let name = names.entry(expected.value as i64).or_insert((got, 0));
+        if name.0 != got {
+            return None;
         }
+        name.1 += 1;
     }
-    let is_seen_twice = names.iter().any(|(expected, got, count)| expected != got && *count > 1);
-    let mut pairs: Vec<(f64, f64)> =
-        names.iter().filter(|name| name.0 != name.1).map(|name| (name.0, name.1)).collect();
-    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let other = |(&expected, &(got, count)): (&i64, &(f64, usize))| {
+        let expected = expected as f64;
+        (expected != got).then_some((expected, got, count))
+    };
+    let other: Vec<(f64, f64, usize)> = names.iter().filter_map(other).collect();
+    let is_seen_twice = other.iter().any(|(.., count)| *count > 1);
+    let pairs: Vec<(f64, f64)> = other.into_iter().map(|(from, to, _)| (from, to)).collect();
     let (first, rest) = pairs.split_first()?;
     let by = first.1 - first.0;
     if pairs.len() == names.len() && !rest.is_empty() && rest.iter().all(|p| p.1 - p.0 == by) {

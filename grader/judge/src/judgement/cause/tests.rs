@@ -461,6 +461,22 @@ fn whole_numbers_that_stand_for_others() {
     assert!(!matches!(names(|v| v.min(1.0)), Some(Cause::Renamed { .. })), "one number");
 }
 
+/// Each pattern is looked for in a time that grows with the elements, however long an axis is and however many numbers there are: a kernel
+/// that stores 16 bits of a place is told so in a plane of 70,000 elements.
+#[test]
+fn patterns_are_looked_for_in_long_axes() {
+    let mut places = example(&[1, 70_000]);
+    places.dtype = DType::I32;
+    for (i, expected) in places.expected.iter_mut().enumerate() {
+        expected.value = i as f64;
+        places.got[i] = (i & 0xffff) as f64;
+    }
+    assert!(!matches!(places.cause(), Some(Cause::Renamed { .. })));
+    let factor = |column: usize| 2.0 + (column % 7) as f64;
+    let columns = example(&[8, 70_000]).with(|i, r| factor(i % 70_000) * r[i]);
+    assert_eq!(columns.cause(), Some(Cause::FactorAlong { axis: 1, first: 2.0 }));
+}
+
 #[test]
 fn multiples_and_lines_and_steps() {
     let where_wrong = example(&[4, 5]).with(|i, r| if i % 2 == 0 { 3.0 * r[i] } else { r[i] });

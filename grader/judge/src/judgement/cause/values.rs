@@ -80,13 +80,17 @@ pub(super) fn factor_along(view: &View) -> Option<Cause> {
         }
         let group = |i: usize| i / stride % size;
         let factor = |g: usize| {
-            let of_group = (0..n).filter(|&i| group(i) == g);
+            // By their places: an axis may be as long as the tensor.
+            let of_group = || {
+                let starts = (0..n).step_by(size * stride).map(|start| start + g * stride);
+                starts.flat_map(|start| start..start + stride)
+            };
             let largest = |a: &usize, b: &usize| {
                 view.expected[*a].value.abs().total_cmp(&view.expected[*b].value.abs())
             };
-            let i = of_group.max_by(largest)?;
+            let i = of_group().max_by(largest)?;
             let factor = view.got[i] / view.expected[i].value;
-            let varied = view.varied((0..n).filter(|&i| group(i) == g));
+            let varied = view.varied(of_group());
             (varied && factor.is_finite() && factor != 0.0).then_some(factor)
         };
         let Some(factors) = (0..size).map(factor).collect::<Option<Vec<f64>>>() else { continue };
