@@ -270,6 +270,16 @@ impl Launch {
         &self.grid
     }
 
+    /// The number of blocks along an axis, if the spec gives it.
+    pub fn grid_size(&self, axis: usize) -> Option<&DimExpr> {
+        self.grid.get(axis).map(|extent| &extent.expr)
+    }
+
+    /// The number of threads of a block along an axis, if the spec gives it.
+    pub fn block_size(&self, axis: usize) -> Option<&DimExpr> {
+        self.block.get(axis).map(|extent| &extent.expr)
+    }
+
     /// Evaluates everything at the sizes of a test. `index` is this launch's index in the spec, `position` finds a
     /// buffer of the test, `sizes_at` is where the file gives the sizes.
     pub(crate) fn at(

@@ -8,8 +8,9 @@ use std::ops::RangeInclusive;
 /// What a kernel compares.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparisons {
-    /// A sum of parameters, an integer that it is compared with, and how.
-    pub sums: BTreeMap<(ParamSum, i64), Compared>,
+    /// A sum of parameters and extents, an integer that it is compared with, and how. The index of a block is compared with the last one
+    /// if the grid has one block more.
+    pub sums: BTreeMap<(GivenSum, i64), Compared>,
     /// The sizes of the numbers that values of type f32 or f64 are compared with; 0 and what is not finite are left out.
     pub values: Vec<f64>,
     /// How far other integers reach before the kernel treats them in another way: literals that indices are compared with, and the
@@ -36,23 +37,40 @@ const REACH_OF_F32: i64 = 1 << 24;
 /// The smallest integer that is not 1 times its reciprocal in f32: an index that is divided by it as a product of floats is wrong.
 const DIVIDES_BADLY: i64 = 41;
 
-/// A sum of parameters: the position of each with its factor, which is not 0.
-pub type ParamSum = BTreeMap<usize, i64>;
+/// How often the compiler unrolls a loop at most whose end it does not know.
+const MOST_UNROLLED: i64 = 16;
+
+/// A number that each thread of a launch is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Given {
+    /// The parameter at this position.
+    Param(usize),
+    /// The number of blocks along this axis.
+    Grid(usize),
+    /// The number of threads of a block along this axis.
+    Block(usize),
+}
+
+/// A sum of what a launch gives: each with its factor, which is not 0.
+pub type GivenSum = BTreeMap<Given, i64>;
 
 /// What is known of a register.
 #[derive(Clone, Debug)]
 enum Known {
-    /// A sum of parameters and a number.
-    Sum(ParamSum, i64),
+    /// A sum of parameters, extents and a number.
+    Sum(GivenSum, i64),
     /// A multiple of this number.
     Multiple(i64),
+    /// What is left of a sum when it is divided by this number.
+    Remainder(GivenSum, i64),
     Float(f64),
     /// A number of type f32 that follows from integers.
     FromIntegers,
 }
 
 /// The comparisons of a kernel by its name in the PTX: those of `setp`, `set`, `min` and `max`, and remainders (PTX ISA 9.7.1, 9.7.3
-/// and 9.7.6), in which one side is a literal and the other one an integer or a floating-point number, or both are sums of parameters.
+/// and 9.7.6), in which one side is a literal and the other one an integer or a floating-point number, or both are sums of parameters and
+/// extents.
 pub fn comparisons(ptx: &str, symbol: &str) -> Comparisons {
     let text = ptx::kernel(ptx, symbol).unwrap_or_default();
     let mut definitions: BTreeMap<&str, usize> = BTreeMap::new();
@@ -60,6 +78,8 @@ pub fn comparisons(ptx: &str, symbol: &str) -> Comparisons {
         *definitions.entry(operands[0]).or_default() += 1;
     }
     let mut registers: BTreeMap<&str, Known> = BTreeMap::new();
+    // Those that hold the index of the block, and its axis.
+    let mut block_indices: BTreeMap<&str, usize> = BTreeMap::new();
     let mut found = Comparisons::default();
     let mut remainders: Vec<(Option<Known>, Option<Known>)> = Vec::new();
     let mut converted: Vec<Option<Known>> = Vec::new();
@@ -68,12 +88,16 @@ pub fn comparisons(ptx: &str, symbol: &str) -> Comparisons {
             let operand = operands.get(nth)?;
             registers.get(operand).cloned().or_else(|| literal(operand))
         };
+        let block_index = |nth: usize| {
+            let operand = operands.get(nth)?;
+            block_indices.get(operand).copied().or_else(|| axis_of(operand, "%ctaid."))
+        };
         let types: Vec<&str> = opcode.split('.').skip(1).collect();
         let is_known = |of| matches!(of, Some(Known::FromIntegers | Known::Float(_)));
         let value = match opcode.split('.').next().unwrap_or_default() {
             "ld" if opcode.starts_with("ld.param") => {
                 let at = operands.get(1).and_then(|place| param(place));
-                at.map(|at| Known::Sum(ParamSum::from([(at, 1)]), 0))
+                at.map(|at| Known::Sum(GivenSum::from([(Given::Param(at), 1)]), 0))
             }
             "mov" => of(1),
             "cvt" => {
@@ -108,18 +132,22 @@ pub fn comparisons(ptx: &str, symbol: &str) -> Comparisons {
             "add" => sum(of(1), of(2)),
             // What is left of a division, which the compiler makes a product.
             "sub" if let (Some(of), Some(Known::Multiple(number))) = (of(1), of(2)) => {
-                remainders.push((Some(of), Some(Known::Sum(ParamSum::new(), number))));
-                None
+                let left = remainder(&of, number);
+                remainders.push((Some(of), Some(Known::Sum(GivenSum::new(), number))));
+                left
             }
             "sub" => sum(of(1), scaled(of(2), -1)),
             "and" => {
-                let one = Some(Known::Sum(ParamSum::new(), 1));
-                remainders.push((of(1), sum(of(2), one)));
+                let one = Some(Known::Sum(GivenSum::new(), 1));
+                let divisor = sum(of(2), one);
+                let left = of(1).zip(number(divisor.clone()));
+                let left = left.and_then(|(of, divisor)| remainder(&of, divisor));
+                remainders.push((of(1), divisor));
                 // An index is cut to 16 bits or fewer; a longer mask is one of the bits of a number.
                 if number(of(2)).is_some_and(|mask| mask <= u16::MAX.into()) {
                     found.add_reach(of(1), of(2));
                 }
-                None
+                left
             }
             "mul" if !opcode.contains(".hi") => product(of(1), of(2)),
             "mad" if !opcode.contains(".hi") => sum(product(of(1), of(2)), of(3)),
@@ -129,7 +157,7 @@ pub fn comparisons(ptx: &str, symbol: &str) -> Comparisons {
             "rem" if is_integer(types.last().copied().unwrap_or_default()) => {
                 remainders.push((of(1), of(2)));
                 found.add_reach(of(1), of(2));
-                None
+                of(1).zip(number(of(2))).and_then(|(of, divisor)| remainder(&of, divisor))
             }
             "setp" | "set" | "min" | "max" => {
                 let is_equality = types.first().is_some_and(|how| ["eq", "ne"].contains(how));
@@ -142,6 +170,19 @@ pub fn comparisons(ptx: &str, symbol: &str) -> Comparisons {
             }
             _ => None,
         };
+        if is_test(opcode)
+            && let Some((axis, literal)) = [(1, 2), (2, 1)]
+                .into_iter()
+                .find_map(|(index, literal)| Some((block_index(index)?, number(of(literal))?)))
+        {
+            found.add_block_index(axis, literal);
+        }
+        if opcode.starts_with("mov")
+            && definitions[operands[0]] == 1
+            && let Some(axis) = block_index(1)
+        {
+            block_indices.insert(operands[0], axis);
+        }
         // One that is set in two places holds different values.
         if let Some(value) = value.filter(|_| definitions[operands[0]] == 1) {
             registers.insert(operands[0], value);
@@ -153,7 +194,7 @@ pub fn comparisons(ptx: &str, symbol: &str) -> Comparisons {
     }
     if found.reaches.contains(&REACH_OF_F32) {
         for of in converted {
-            let divisor = Some(Known::Sum(ParamSum::new(), DIVIDES_BADLY));
+            let divisor = Some(Known::Sum(GivenSum::new(), DIVIDES_BADLY));
             found.add((of, divisor), Compared::Equality);
         }
     }
@@ -170,6 +211,12 @@ impl Comparisons {
             let size = value.abs();
             if size.is_finite() && size > 0.0 && !self.values.contains(&size) {
                 self.values.push(size);
+            }
+        }
+        if let (Some(Known::Remainder(terms, divisor)), Some(of)) = (&left, number(right.clone())) {
+            // The first sum with that remainder, and the next one.
+            for at in [of, of.saturating_add(*divisor)] {
+                self.sums.entry((terms.clone(), at)).or_insert(how);
             }
         }
         let difference = sum(left, scaled(right, -1));
@@ -189,19 +236,28 @@ impl Comparisons {
     /// Adds the first multiple of each divisor past a literal that the same sum is compared with: whether a tail is left may matter in long
     /// loops alone.
     fn add_multiples(&mut self, remainders: &[(Option<Known>, Option<Known>)]) {
-        let literals: Vec<(ParamSum, i64)> = self.sums.keys().cloned().collect();
+        let literals: Vec<(GivenSum, i64)> = self.sums.keys().cloned().collect();
         for (of, divisor) in remainders {
             let (Some(Known::Sum(terms, 0)), Some(divisor @ 2..)) = (of, number(divisor.clone()))
             else {
                 continue;
             };
             // A loop that is unrolled compares its end with the divisor itself.
-            let literals = literals.iter().filter(|(of, at)| of == terms && *at > divisor);
+            let least = if divisor > MOST_UNROLLED { divisor } else { divisor + 1 };
+            let literals = literals.iter().filter(|(of, at)| of == terms && *at >= least);
             let next =
-                |(_, at): &(ParamSum, i64)| (at / divisor).checked_add(1)?.checked_mul(divisor);
+                |(_, at): &(GivenSum, i64)| (at / divisor).checked_add(1)?.checked_mul(divisor);
             for multiple in literals.filter_map(next) {
                 self.sums.entry((terms.clone(), multiple)).or_insert(Compared::Order);
             }
+        }
+    }
+
+    /// Adds a comparison of the index of a block: the grid must have a block with that number.
+    fn add_block_index(&mut self, axis: usize, literal: i64) {
+        if let Some(blocks) = literal.checked_add(1).filter(|blocks| *blocks > 1) {
+            let grid = GivenSum::from([(Given::Grid(axis), 1)]);
+            self.sums.entry((grid, blocks)).or_insert(Compared::Order);
         }
     }
 
@@ -221,10 +277,20 @@ fn number(of: Option<Known>) -> Option<i64> {
     }
 }
 
+/// The remainder of a sum, unless the divisor is one with which the compiler unrolls loops.
+fn remainder(of: &Known, divisor: i64) -> Option<Known> {
+    match of {
+        Known::Sum(terms, 0) if !terms.is_empty() && divisor > MOST_UNROLLED => {
+            Some(Known::Remainder(terms.clone(), divisor))
+        }
+        _ => None,
+    }
+}
+
 fn scaled(of: Option<Known>, factor: i64) -> Option<Known> {
     let Known::Sum(terms, added) = of? else { return None };
     let times = |value: i64| value.checked_mul(factor);
-    let mut terms: ParamSum =
+    let mut terms: GivenSum =
         terms.into_iter().map(|(at, of)| Some((at, times(of)?))).collect::<Option<_>>()?;
     terms.retain(|_, factor| *factor != 0);
     Some(Known::Sum(terms, times(added)?))
@@ -281,8 +347,24 @@ fn last_of_16_bits(part: &str) -> Option<i64> {
     }
 }
 
-/// The value of a literal (PTX ISA 4.5): decimal, or the bits of a number in hexadecimal digits.
+/// Whether an instruction compares an integer with another, or cuts it.
+fn is_test(opcode: &str) -> bool {
+    let name = opcode.split('.').next().unwrap_or_default();
+    ["setp", "set", "min", "max", "and", "rem"].contains(&name)
+}
+
+/// The axis of a special register whose name begins so.
+fn axis_of(operand: &str, register: &str) -> Option<usize> {
+    ["x", "y", "z"].iter().position(|axis| operand.strip_prefix(register) == Some(axis))
+}
+
+/// The value of an extent, or of a literal (PTX ISA 4.5): decimal, or the bits of a number in hexadecimal digits.
 fn literal(operand: &str) -> Option<Known> {
+    let extents = [("%nctaid.", Given::Grid as fn(usize) -> Given), ("%ntid.", Given::Block)];
+    let extent = extents.iter().find_map(|(name, of)| axis_of(operand, name).map(of));
+    if let Some(extent) = extent {
+        return Some(Known::Sum(GivenSum::from([(extent, 1)]), 0));
+    }
     let bits = |digits: &str| u64::from_str_radix(digits, 16).ok();
     if let Some(digits) = operand.strip_prefix("0f").or(operand.strip_prefix("0F")) {
         return Some(Known::Float(f32::from_bits(u32::try_from(bits(digits)?).ok()?).into()));
@@ -290,7 +372,7 @@ fn literal(operand: &str) -> Option<Known> {
     if let Some(digits) = operand.strip_prefix("0d").or(operand.strip_prefix("0D")) {
         return Some(Known::Float(f64::from_bits(bits(digits)?)));
     }
-    operand.parse().ok().map(|number| Known::Sum(ParamSum::new(), number))
+    operand.parse().ok().map(|number| Known::Sum(GivenSum::new(), number))
 }
 
 #[cfg(test)]
@@ -344,8 +426,8 @@ $L:
 }
 ";
         let found = comparisons(ptx, "k");
-        let one = ParamSum::from([(1, 1)]);
-        let difference = ParamSum::from([(1, 1), (2, -1)]);
+        let one = GivenSum::from([(Given::Param(1), 1)]);
+        let difference = GivenSum::from([(Given::Param(1), 1), (Given::Param(2), -1)]);
         let (order, equality) = (Compared::Order, Compared::Equality);
         // Beside literals and remainders, the multiples of 48 and 64 past each of the literals.
         let of_one = [
@@ -365,7 +447,7 @@ $L:
         assert_eq!(found.sums, of_one.into_iter().chain(of_two).collect());
         assert_eq!(found.values, [f64::from(1e30_f32), 0.5]);
         assert!(found.reaches.is_empty());
-        let of_other = [((ParamSum::from([(0, 1)]), 4), equality)].into();
+        let of_other = [((GivenSum::from([(Given::Param(0), 1)]), 4), equality)].into();
         assert_eq!(comparisons(ptx, "other").sums, of_other);
         assert_eq!(comparisons(ptx, "none"), Comparisons::default());
     }
@@ -403,8 +485,65 @@ $L:
             );
             comparisons(&ptx, "k").sums
         };
-        let found = [((ParamSum::from([(0, 1)]), 41), Compared::Equality)].into();
+        let found = [((GivenSum::from([(Given::Param(0), 1)]), 41), Compared::Equality)].into();
         assert_eq!(sums("cvt.rzi.s32.f32 %r3, %f4;"), found);
         assert_eq!(sums("st.global.f32 [%rd1], %f4;"), BTreeMap::new());
+    }
+
+    /// A size with a remainder that the kernel asks for is found, and the next one; a loop that is unrolled asks for small ones.
+    #[test]
+    fn the_remainders_of_sizes_are_found() {
+        let ptx = ".entry k(.param .u32 k_param_0)
+{
+ld.param.u32 %r1, [k_param_0];
+mul.hi.s32 %r2, %r1, 715827883;
+mul.lo.s32 %r3, %r2, 100;
+sub.s32 %r4, %r1, %r3;
+setp.eq.s32 %p1, %r4, 37;
+setp.gt.s32 %p2, %r1, 100;
+and.b32 %r5, %r1, 3;
+setp.eq.s32 %p3, %r5, 2;
+}
+";
+        let found = comparisons(ptx, "k").sums.into_iter().map(|((_, at), how)| (at, how));
+        let (order, equality) = (Compared::Order, Compared::Equality);
+        // And the multiples of 4 and 100 past each of them.
+        let expected = [
+            (4, order),
+            (37, equality),
+            (40, order),
+            (100, order),
+            (104, order),
+            (137, equality),
+            (140, order),
+            (200, order),
+        ];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+    }
+
+    /// The number of blocks is that of a size, and so is the index of the last one; the index in a block is not.
+    #[test]
+    fn what_a_grid_is_compared_with_is_found() {
+        let ptx = ".entry k(.param .u32 k_param_0)
+{
+mov.u32 %r1, %nctaid.y;
+setp.eq.s32 %p1, %r1, 3;
+mov.u32 %r2, %ntid.x;
+setp.gt.u32 %p2, %r2, 200;
+mov.u32 %r3, %ctaid.x;
+and.b32 %r4, %r3, 8191;
+setp.ne.s32 %p3, %r3, 5;
+mov.u32 %r5, %tid.x;
+setp.eq.s32 %p4, %r5, 0;
+}
+";
+        let one = |of, number, how| ((GivenSum::from([(of, 1)]), number), how);
+        let sums = [
+            one(Given::Grid(0), 6, Compared::Order),
+            one(Given::Grid(0), 8192, Compared::Order),
+            one(Given::Grid(1), 3, Compared::Equality),
+            one(Given::Block(0), 200, Compared::Order),
+        ];
+        assert_eq!(comparisons(ptx, "k").sums, sums.into());
     }
 }

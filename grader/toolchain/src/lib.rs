@@ -21,6 +21,7 @@ mod fake;
 mod file_names;
 pub mod find;
 mod front_end;
+pub mod host_comparisons;
 pub mod includes;
 pub mod libraries;
 mod messages;

@@ -362,14 +362,25 @@ fn with_values(
             let is_ordinary = |literal: &&f64| allowed.extreme || ORDINARY.contains(*literal);
             allowed.literals = plan.literals.iter().filter(is_ordinary).copied().collect();
         }
-        let mut made = values::make((flavour, i == last), tensor, stream(""), &allowed);
+        // One input of each case, too: the product of two of the smallest numbers is 0. Integers times the smallest normal one are none
+        // that is subnormal.
+        let is_ordinary =
+            flavour == Flavour::Tiny && !allowed.alone && i != plan.number % (last + 1);
+        let mut made = if is_ordinary {
+            None
+        } else {
+            values::make((flavour, i == last), tensor, stream(""), &allowed)
+        };
         // Not of all at first: a formula may square one and take the root of another, and the sign of the first counts.
         if allowed.under_root && stream(" sign").below(4) < quarters {
             positive += 1;
             let values = made.take().unwrap_or_else(|| values::normal(tensor, stream("")));
             made = Some(values.into_iter().map(f64::abs).collect());
         }
-        let kind = || Data::Kind(DataKind::Normal { scale: 1.0, shift: 0.0 });
+        let kind = || match is_ordinary {
+            true => Data::Kind(DataKind::Integers),
+            false => Data::Kind(DataKind::Normal { scale: 1.0, shift: 0.0 }),
+        };
         data.insert(tensor.name.clone(), made.map_or_else(kind, Data::Values));
     }
     if quarters > 0 && positive == 0 {

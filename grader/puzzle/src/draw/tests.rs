@@ -726,6 +726,71 @@ fn three_literals_are_met_at_once() {
     }
 }
 
+/// Where a kernel compares the extents of its grid, the grid has as many blocks along both axes at once; if only a case with millions of
+/// elements has as many, there is one.
+#[test]
+fn grids_are_as_large_as_a_kernel_asks() {
+    let spec = puzzle("02_matmul.toml");
+    let blocks = |size: &str, at, is_equality| {
+        size_literal("matmul", &format!("1*(ceil_div({size}, 16))"), at, is_equality)
+    };
+    let plans = |spec, sizes| plans_at(spec, 3, &Literals { sizes, ..Literals::default() });
+    let three = plans(&spec, vec![blocks("N", 3, true), blocks("M", 3, true)]);
+    let is_square =
+        |plan: &Plan| ["N", "M"].iter().all(|size| (33..=48).contains(&plan.free[*size]));
+    assert!(three.iter().any(is_square));
+    // Small cases have two blocks along an axis.
+    let past = plans(&spec, vec![blocks("N", 4, false)]);
+    assert!(past.iter().any(|plan| plan.free["N"] > 64));
+    assert!(plans(&spec, vec![blocks("N", 1, false)]).is_empty());
+    let spec = puzzle("01_vector_add.toml");
+    let many = size_literal("vector_add", "1*(ceil_div(N, 256))", 8192, false);
+    let plans = plans(&spec, vec![many]);
+    assert!(plans.iter().any(|plan| plan.free["N"] > 8192 * 256), "{plans:?}");
+    assert!(plans.len() < 3, "{plans:?}");
+}
+
+/// Where two inputs are multiplied, one of them has the smallest numbers, so that the product is not 0; each of them in some case.
+#[test]
+fn one_factor_has_the_smallest_numbers() {
+    for (file, inputs) in [("02_matmul.toml", ["A", "B"]), ("46_wmma_gemm.toml", ["P", "Q"])] {
+        let spec = puzzle(file);
+        let mut seen = BTreeSet::new();
+        for seed in 0..16 {
+            let plans = plans_of(file, seed);
+            let cases = plans.iter().filter_map(|plan| build_of(&spec, plan, Flavour::Tiny, seed));
+            for case in cases.filter(|case| case.tensors.iter().any(|t| t.tensor.name == inputs[0]))
+            {
+                let is_tiny = |name: &&str| start(&case, name).iter().all(|v| v.abs() < 1e-20);
+                let tiny: Vec<&str> = inputs.into_iter().filter(|name| is_tiny(name)).collect();
+                assert!(tiny.len() < 2, "{file}: {seed}");
+                seen.extend(tiny);
+            }
+        }
+        assert_eq!(seen.len(), 2, "{file}");
+    }
+}
+
+/// A number near the largest of the type, of which the double is none, is among the data as it is.
+#[test]
+fn data_have_the_largest_numbers_of_a_kernel() {
+    let spec = puzzle("04_relu.toml");
+    let largest = f64::from(3.3e38_f32);
+    let literals = Literals { values: vec![largest], ..Literals::default() };
+    for seed in 0..5 {
+        let plans = plans_at(&spec, seed, &literals);
+        let cases = plans.iter().filter_map(|plan| build_of(&spec, plan, Flavour::Compared, seed));
+        let has = |case: &Case, name: &str| {
+            case.tensors.iter().any(|t| t.tensor.name == name)
+                && start(case, name).iter().any(|value| value.abs() > largest)
+        };
+        let cases: Vec<Case> = cases.collect();
+        for name in ["input", "grad(output)"] {
+            assert!(cases.iter().any(|case| has(case, name)), "{seed}: {name}");
+        }
+    }
+}
+
 /// A kernel that treats the index 70,000 in its own way meets it along each axis, one with an index of 16 bits all that it cannot hold, and
 /// one whose index is a float has more elements than a float counts.
 #[test]

@@ -330,6 +330,9 @@ pub(super) fn make(
                 }
                 let literal = literals[s.below(literals.len() as u32) as usize];
                 let size = literal * near[s.below(near.len() as u32) as usize];
+                // Twice one of the largest numbers is none of the type, and a literal may be none itself.
+                let is_held = decode(tensor.dtype, &encode(tensor.dtype, &[size]))[0].is_finite();
+                let size = if is_held { size } else { literal * (1.0 - unit) };
                 if s.below(2) == 0 { size } else { -size }
             };
             (0..len).map(|_| value()).collect()

@@ -1,5 +1,6 @@
 //! Sizes at the literals that a kernel compares sizes with.
 
+use super::past::MOST_ELEMENTS;
 use super::{Drawer, LONG_COST, with_size};
 use crate::draw::SizeLiteral;
 use indexmath::{DimExpr, Dims};
@@ -47,6 +48,10 @@ const BESIDE: [[i64; AT_ONCE]; 13] = [
     [0, -1, 0],
 ];
 
+/// How many literals have cases of their own that no cheap case reaches, and what such a case may cost.
+const MOST_FAR: usize = 3;
+const FAR_COST: u64 = 1 << 23;
+
 /// Takes one of some values.
 type Choice = fn(&mut dyn Iterator<Item = i64>) -> Option<i64>;
 
@@ -58,9 +63,16 @@ impl Drawer<'_> {
     /// once, for conditions on several sizes, and all; then one more or one less in some of them, unless a kernel only asks whether
     /// they are equal.
     pub fn at_literals<'l>(&mut self, mut literals: Vec<&'l SizeLiteral>) -> Vec<Dims> {
+        // Of a number of blocks, small cases have the least values alone.
+        let largest = self.drawn.ranges.iter().map(|range| (range.name.clone(), range.max));
+        let largest: Dims = largest.collect();
         let is_special = |literal: &&SizeLiteral| {
             let least = if literal.is_equality { SMALLEST_EQUAL } else { SMALLEST };
-            literal.at >= least || literal.of.names().len() > 1
+            let names = literal.of.names().len();
+            names > 1
+                || names == 1
+                    && (literal.at >= least
+                        || self.value(&literal.of, &largest).is_some_and(|most| literal.at > most))
         };
         literals.retain(is_special);
         while literals.len() > MOST_LITERALS {
@@ -68,10 +80,18 @@ impl Drawer<'_> {
             literals.swap_remove(one);
         }
         // What no case has alone, none has beside another one.
-        literals.retain(|SizeLiteral { of, at, .. }| {
+        let mut far: Vec<&SizeLiteral> = Vec::new();
+        literals.retain(|literal @ SizeLiteral { of, at, .. }| {
             let beside = [*at, at.saturating_add(1), at.saturating_sub(1)];
-            beside.iter().any(|&at| self.with_values(&[(of, at)], OTHERS[0]).is_some())
+            let is_near =
+                beside.iter().any(|&at| self.with_values(&[(of, at)], OTHERS[0]).is_some());
+            if !is_near {
+                far.push(literal);
+            }
+            is_near
         });
+        let far: Vec<Dims> =
+            far.into_iter().filter_map(|far| self.far(far)).take(MOST_FAR).collect();
         let mut targets: Vec<Vec<(&'l DimExpr, i64)>> = Vec::new();
         let sets = sets_of(&literals);
         for beside in BESIDE {
@@ -104,7 +124,21 @@ impl Drawer<'_> {
                 break;
             }
         }
+        found.extend(far);
         found
+    }
+
+    /// One case in which an expression of sizes is past a literal, or equal to it if only that is asked, with all other sizes as small as they
+    /// can be, for a literal that no cheap case reaches.
+    fn far(&self, literal: &SizeLiteral) -> Option<Dims> {
+        let drawn = self.drawn;
+        let least: Dims = drawn.ranges.iter().map(|r| (r.name.clone(), r.min)).collect();
+        let wanted = literal.at.checked_add(i64::from(!literal.is_equality))?;
+        drawn.ranges.iter().find_map(|range| {
+            let free = self.solve(&least, range, (&literal.of, wanted))?;
+            (drawn.allows(self.spec, &free) && self.fits(&free, MOST_ELEMENTS, FAR_COST))
+                .then_some(free)
+        })
     }
 
     /// Sizes at which these expressions have these values, the others as `choose` takes them.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 const MOST_REACHES: usize = 4;
 
 /// Elements of all tensors of a case past a reach: three tensors with more than f32 counts.
-const MOST_ELEMENTS: usize = 1 << 26;
+pub(super) const MOST_ELEMENTS: usize = 1 << 26;
 
 /// What a case may cost that passes the reach of f32: some threads for each element, which take a second or two.
 const MOST_COST: u64 = 1 << 25;
