@@ -377,9 +377,12 @@ fn with_values(
             let values = made.take().unwrap_or_else(|| values::normal(tensor, stream("")));
             made = Some(values.into_iter().map(f64::abs).collect());
         }
-        let kind = || match is_ordinary {
-            true => Data::Kind(DataKind::Integers),
-            false => Data::Kind(DataKind::Normal { scale: 1.0, shift: 0.0 }),
+        let kind = || {
+            if is_ordinary {
+                Data::Kind(DataKind::Integers)
+            } else {
+                Data::Kind(DataKind::Normal { scale: 1.0, shift: 0.0 })
+            }
         };
         data.insert(tensor.name.clone(), made.map_or_else(kind, Data::Values));
     }
