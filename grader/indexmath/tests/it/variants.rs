@@ -457,6 +457,50 @@ fn slips_in_the_indices_of_a_maximum_are_named() {
 }
 
 #[test]
+fn a_value_that_is_scaled_before_its_limits_is_named() {
+    let types = [("w", "f32[N]"), ("g", "f32[N]"), ("r", "f32[N]"), ("y", "f32[N]")];
+    let right = "y[i] = w[i] - r[i] * min(max(g[i], -0.75), 0.75)";
+    let wrong = "y[i] = w[i] - min(max(r[i] * g[i], -0.75), 0.75)";
+    let says = puzzle(&types, &[("N", 30)], right, wrong, false).explain("y");
+    let limited = "`g[i]` is multiplied by `r[i]` before it is limited, not after";
+    assert!(says[0].contains(limited), "{says:?}");
+}
+
+#[test]
+fn a_maximum_that_starts_from_0_is_named() {
+    let types = [("x", "f32[B, 2 * N]"), ("y", "f32[B, N]")];
+    let right = "y[b,i] = max[p < 2] x[b,2*i+p]";
+    let wrong = "y[b,i] = max(max[p < 2] x[b,2*i+p], 0)";
+    let says = puzzle(&types, &[("B", 3), ("N", 9)], right, wrong, false).explain("y");
+    assert!(says[0].contains("starts from 0"), "{says:?}");
+    let types = [("x", "f32[B, 2 * N]"), ("y", "i32[B, N]")];
+    let right = "y[b,i] = argmax[p < 2] x[b,2*i+p]";
+    let wrong = "y[b,i] = select(max[p < 2] x[b,2*i+p] <= 0, 0, argmax[p < 2] x[b,2*i+p])";
+    let says = puzzle(&types, &[("B", 3), ("N", 9)], right, wrong, false).explain("y");
+    assert!(says[0].contains("starts from the value 0 at the first place"), "{says:?}");
+}
+
+#[test]
+fn what_lies_outside_and_counts_as_0_is_named() {
+    let types = [("x", "f32[N]"), ("y", "f32[N]")];
+    let right = "y[i] = max[p < 3] x?[i+p-1]";
+    let wrong = "y[i] = max[p < 3] sum[k < 1] x?[i+p-1+k]";
+    let mut puzzle = puzzle(&types, &[("N", 9)], right, wrong, false);
+    puzzle.known.get_mut("x").unwrap().iter_mut().for_each(|x| *x = -x.abs().round() - 1.0);
+    let says = puzzle.explain("y");
+    assert!(says.iter().any(|s| s.contains("counts as 0 where it lies outside")), "{says:?}");
+}
+
+#[test]
+fn a_result_times_a_tensor_that_it_does_not_read_is_named() {
+    let types = [("x", "f32[R, H]"), ("g", "f32[H]"), ("z", "f32[H]"), ("y", "f32[H]")];
+    let right = "y[h] = sum[r] x[r,h]; z[h] = y[h] * g[h]";
+    let wrong = "y[h] = (sum[r] x[r,h]) * g[h]; z[h] = y[h] * g[h]";
+    let says = puzzle(&types, &[("R", 4), ("H", 6)], right, wrong, false).explain("y");
+    assert!(says.iter().any(|s| s.contains("`y` is multiplied by `g[h]`")), "{says:?}");
+}
+
+#[test]
 fn a_nan_that_takes_the_other_case_is_named() {
     let types = [("z", "f32[N]"), ("g", "f32[N]"), ("y", "f32[N]")];
     let formula = "y[i] = select(z[i] <= 0, 0, g[i])";

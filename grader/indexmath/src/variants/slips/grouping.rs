@@ -6,7 +6,11 @@ use crate::variants::tree::Tree;
 
 pub(super) fn edits(place: &Place) -> Vec<Edit> {
     match place.tree {
-        Tree::Binary(op @ (Op::Mul | Op::Div), left, right) => narrower(place, *op, left, right),
+        Tree::Binary(op @ (Op::Mul | Op::Div), left, right) => {
+            let mut edits = narrower(place, *op, left, right);
+            edits.extend(scaled_earlier(place, *op, left, right));
+            edits
+        }
         Tree::Binary(op @ (Op::Add | Op::Sub), left, right) => wider(place, *op, left, right),
         Tree::Call(function, values) => match &values[..] {
             [argument] => outside(place, *function, argument),
@@ -126,6 +130,45 @@ fn scaled_later(place: &Place) -> Vec<Edit> {
         Edit::new(format!("later {nth}"), 2, Tree::binary(op, limited, by.clone()), says)
     });
     edits.collect()
+}
+
+/// `c * max(a, b)` as `max(c * a, b)`, also through several maxima and minima.
+fn scaled_earlier(place: &Place, op: Op, left: &Tree, right: &Tree) -> Vec<Edit> {
+    let text = |tree: &Tree| place.model.text(tree);
+    let how = if op == Op::Mul { "multiplied" } else { "divided" };
+    let swapped = (op == Op::Mul).then_some((right, left));
+    let both = [(left, right)].into_iter().chain(swapped);
+    let all = both.flat_map(|(limited, by)| {
+        scaled(limited, op, by).into_iter().map(move |(tree, value)| (tree, value, by))
+    });
+    let edits = all.enumerate().map(|(nth, (tree, value, by))| {
+        let says =
+            format!("{} is {how} by {} before it is limited, not after", text(value), text(by));
+        Edit::new(format!("earlier {nth}"), 2, tree, says)
+    });
+    edits.collect()
+}
+
+/// The maxima and minima in which one value is scaled, with that value.
+fn scaled<'t>(tree: &'t Tree, op: Op, by: &Tree) -> Vec<(Tree, &'t Tree)> {
+    let Tree::Call(function @ (Function::Max | Function::Min), values) = tree else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for (at, value) in values.iter().enumerate() {
+        let is_limited = matches!(value, Tree::Call(Function::Max | Function::Min, _));
+        let inside = if is_limited {
+            scaled(value, op, by)
+        } else {
+            vec![(Tree::binary(op, value.clone(), by.clone()), value)]
+        };
+        all.extend(inside.into_iter().map(|(changed, value)| {
+            let mut values = values.clone();
+            values[at] = changed;
+            (Tree::Call(*function, values), value)
+        }));
+    }
+    all
 }
 
 /// A maximum or minimum in which one scaled value is not, with the operation, the value and the scale.

@@ -2,7 +2,7 @@
 
 use super::{Edit, Place, integers};
 use crate::syntax::int_expr::{IntExpr, IntKind, IntOp};
-use crate::syntax::operators::{Function, Op};
+use crate::syntax::operators::{Function, Op, Reduction};
 use crate::variants::text::number;
 use crate::variants::tree::{Access, Check, Tree};
 
@@ -204,6 +204,12 @@ fn checks(place: &Place, access: &Access) -> Vec<Edit> {
     if !access.checks.is_empty() {
         let says = format!("{text} is read at the nearest edge where it lies outside");
         edits.push(Edit::new("nearest", 2, Tree::Read(nearest), says));
+    }
+    if !access.checks.is_empty() {
+        // A sum of one term is 0 where that lies outside, also within a search for the largest.
+        let zero = Tree::Reduce(Reduction::Sum, Vec::new(), Box::new(Tree::Read(access.clone())));
+        let says = format!("{text} counts as 0 where it lies outside, and is not left out");
+        edits.push(Edit::new("zero outside", 2, zero, says));
     }
     for (axis, check) in access.checks.iter().enumerate() {
         let subscript = place.model.int_text(&access.subscripts[axis]);

@@ -3,7 +3,7 @@
 use super::{Edit, Place};
 use crate::program::node::IndexId;
 use crate::syntax::int_expr::{IntExpr, IntKind, IntOp};
-use crate::syntax::operators::{Function, Op, Reduction};
+use crate::syntax::operators::{Comparison, Condition, Function, Op, Reduction};
 use crate::variants::tree::{Access, Range, Tree};
 
 pub(super) fn edits(place: &Place) -> Vec<Edit> {
@@ -96,7 +96,16 @@ fn starts(place: &Place, kind: Reduction, ranges: &[Range], body: &Tree) -> Vec<
             }
             edits
         }
-        Reduction::Prod | Reduction::ArgMax | Reduction::ArgMin => Vec::new(),
+        Reduction::ArgMax => {
+            // Where nothing is larger than the start, the position stays that of the first.
+            let largest = Tree::Reduce(Reduction::Max, ranges.to_vec(), Box::new(body.clone()));
+            let is_start = Condition::compare(Comparison::LessEqual, largest, Tree::Number(0.0));
+            let (first, found) = (Tree::Number(0.0), place.tree.clone());
+            let tree = Tree::Select(Box::new(is_start), Box::new(first), Box::new(found));
+            let says = format!("the search of {text} starts from the value 0 at the first place");
+            vec![Edit::new("start 0", 1, tree, says)]
+        }
+        Reduction::Prod | Reduction::ArgMin => Vec::new(),
     }
 }
 

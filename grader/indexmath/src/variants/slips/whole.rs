@@ -116,31 +116,42 @@ fn indices(place: &Place) -> Vec<Edit> {
     edits
 }
 
-/// The result holds what belongs to another tensor of its shape, one that it is computed from, or that is added to it.
-fn other_parts(place: &Place, target: &str) -> Vec<Edit> {
-    let Some(own) = place.model.tensor(target) else { return Vec::new() };
+/// The reads of other tensors of the result's shape, at its own place.
+fn of_its_shape(place: &Place, target: &str) -> impl Iterator<Item = Access> {
     let text = |id: usize| {
         let shape = place.model.tensors[id].shape.iter();
         shape.map(|size| place.model.int_text(size)).collect::<Vec<_>>()
     };
-    let others = place.readable.iter().filter(|&&id| id != own && text(id) == text(own));
-    let of = |&tensor: &usize| {
-        let name = &place.model.tensors[tensor].name;
-        let subscripts = place.scope.iter().map(|&index| IntExpr::index(index)).collect();
-        let shape = place.model.tensors[tensor].shape.clone();
-        let read = Tree::Read(Access { tensor, subscripts, shape, checks: Vec::new() });
+    let own = place.model.tensor(target);
+    let is_alike = |id: usize| own.is_some_and(|own| id != own && text(id) == text(own));
+    let others: Vec<usize> = place.readable.iter().copied().filter(|&id| is_alike(id)).collect();
+    others.into_iter().map(|tensor| Access {
+        tensor,
+        subscripts: place.scope.iter().map(|&index| IntExpr::index(index)).collect(),
+        shape: place.model.tensors[tensor].shape.clone(),
+        checks: Vec::new(),
+    })
+}
+
+/// The result holds what belongs to another tensor of its shape, one that it is computed from, or that is added to it.
+fn other_parts(place: &Place, target: &str) -> Vec<Edit> {
+    let of = |access: Access| {
+        let name = &place.model.tensors[access.tensor].name;
+        let read = Tree::Read(access.clone());
         let sum = Tree::binary(Op::Add, place.tree.clone(), read.clone());
         [
             Edit::new(format!("holds {name}"), 1, read, format!("`{target}` holds `{name}`")),
             Edit::new(format!("adds {name}"), 3, sum, format!("`{name}` is added to `{target}`")),
         ]
     };
-    others.flat_map(of).collect()
+    of_its_shape(place, target).flat_map(of).collect()
 }
 
-/// The result is multiplied by something that it reads at its own place.
+/// The result is multiplied by something that it reads at its own place, or by what is given for each of its elements.
 fn factors(place: &Place, target: &str) -> Vec<Edit> {
-    let mut reads: Vec<Access> = Vec::new();
+    let mut reads: Vec<Access> = of_its_shape(place, target)
+        .filter(|access| place.model.tensors[access.tensor].given)
+        .collect();
     place.tree.visit(&mut Vec::new(), &mut |_, tree| {
         if let Tree::Read(access) = tree
             && access.subscripts.iter().all(|int| int.uses_only(place.scope))
