@@ -258,7 +258,7 @@ fn every_kind_has_a_title_and_help() {
     misaligned read of a matrix with 66 bytes from a row or column to the next
         16 bytes at once need rows or columns that begin at multiples of 16 bytes, and so a leading dimension of such a multiple; the matrix begins in shared memory
     read of filters[0, 0, 1, 1], which nothing has written
-        it holds nothing before a kernel stores there: start from a variable set to 0, or set it to 0 first, in a launch before this one where blocks share it
+        nothing has stored there before: a sum starts from a variable that is 0, or is set to 0 in a launch before, where blocks share it; what another launch stores must be stored before, and all of it
     read of byte 12 of shared memory, which nothing has written
         shared memory starts undefined: has a thread stored here, with a __syncthreads() after it?
     read of byte 8 of a thread's local memory, which nothing has written

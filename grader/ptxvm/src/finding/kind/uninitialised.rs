@@ -42,7 +42,7 @@ impl<P: Place> Check for Uninitialised<P> {
         let (what, help) = match (place, space) {
             (Some(place), _) => (
                 place.name(),
-                "it holds nothing before a kernel stores there: start from a variable set to 0, or set it to 0 first, in a launch before this one where blocks share it",
+                "nothing has stored there before: a sum starts from a variable that is 0, or is set to 0 in a launch before, where blocks share it; what another launch stores must be stored before, and all of it",
             ),
             (None, Space::Shared) => (
                 SharedArray::element_or_byte(array.as_ref(), *offset, *size),
