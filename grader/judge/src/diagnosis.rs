@@ -30,11 +30,20 @@ pub fn diagnose(
         };
     }
     let Some(at) = formula_variant::first_cause(case, &verdict) else { return verdict };
+    if verdict.diffs[at].is_exchanged() {
+        return verdict;
+    }
     let name = verdict.diffs[at].tensor.name.clone();
     let trials = Trials::new(machine.backend(), others, case, &name);
-    let verdict = formula_variant::explain(&trials, case, run, verdict, at);
+    let mut verdict = formula_variant::explain(&trials, case, run, verdict, at);
+    // The one that the report shows first may be explained where the one that it is computed from is not.
+    if at > 0 && verdict.diffs[at].variant.is_none() {
+        let first = verdict.diffs[0].tensor.name.clone();
+        let trials = Trials::new(machine.backend(), others, case, &first);
+        verdict = formula_variant::explain(&trials, case, run, verdict, 0);
+    }
     let verdict = branch::explain(case, run, verdict, at);
-    let verdict = choice::explain(case, run, verdict, at);
+    let verdict = choice::explain(&trials, case, run, verdict, at);
     let verdict = step_in_place::explain(case, run, verdict, at);
     let on_vm = |vm: &VmBackend, trials: &Trials<'_, '_>, verdict| {
         let subject = Subject::new(vm, case);

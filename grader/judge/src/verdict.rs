@@ -199,6 +199,11 @@ impl TensorDiff {
         matches!(self.cause, Some(Cause::NothingWritten | Cause::Unchanged | Cause::AllNan))
     }
 
+    /// Whether it holds what belongs to another output: no formula says it better.
+    pub fn is_exchanged(&self) -> bool {
+        matches!(self.cause, Some(Cause::ExchangedWith { .. }))
+    }
+
     /// Whether a wrong formula, part, condition, line or choice explains what is wrong.
     pub fn has_cause(&self) -> bool {
         self.variant.is_some()
@@ -595,6 +600,25 @@ pub enum Cause {
         /// Whether the part is what was written.
         written: bool,
     },
+    /// Exactly the elements whose coordinates on two axes are equal were written.
+    DiagonalWritten {
+        /// One axis.
+        first: usize,
+        /// The other one.
+        second: usize,
+    },
+    /// Exactly every so many elements were written.
+    EveryNthWritten {
+        /// The position of the first one in row-major order.
+        first: usize,
+        /// From one to the next.
+        step: usize,
+    },
+    /// Every element is what is expected of another wrong output, and the other way round.
+    ExchangedWith {
+        /// The other output.
+        tensor: String,
+    },
     /// Every element is NaN.
     AllNan,
     /// Every element is 0.
@@ -764,6 +788,13 @@ pub enum Cause {
         first: usize,
         /// That of the second.
         second: usize,
+    },
+    /// Along an axis each wrong element holds the value of the other one of its pair.
+    Paired {
+        /// The axis, counted from the first.
+        axis: usize,
+        /// How far apart the two are, a power of 2: of places `i` and `i + by`.
+        by: usize,
     },
     /// Along an axis the expected values stand in another order.
     Reordered {

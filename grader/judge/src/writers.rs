@@ -124,7 +124,7 @@ fn before(
     writers: &[Writer],
     launches: &[TracedLaunch],
 ) -> Option<(String, StoringCall)> {
-    let is_workspace = |at: usize| matches!(tensors[at].role, Role::Workspace);
+    let is_workspace = |at: usize| matches!(tensors[at].role, Role::Workspace | Role::Result);
     let (workspace, kernel) = writers.iter().rev().find_map(|writer| match writer {
         Writer::Kernel(kernel, args, _) => args.iter().find_map(|arg| match arg {
             LaunchArg::Tensor(at, _) if is_workspace(*at) => Some((*at, kernel)),
@@ -237,8 +237,15 @@ mod tests {
 
     #[test]
     fn a_workspace_is_told_by_what_is_given_it_before() {
-        let mut tensors = tensors();
-        tensors[1].role = Role::Workspace;
+        // What is left in it may be asked for.
+        for role in [Role::Workspace, Role::Result] {
+            let mut tensors = tensors();
+            tensors[1].role = role;
+            assert_is_told(&tensors);
+        }
+    }
+
+    fn assert_is_told(tensors: &[CaseTensor]) {
         let other = |at| TracedArg::Other(LaunchArg::Tensor(at, 0));
         let launch = |kernel: &str, args| TracedLaunch { kernel: kernel.into(), args };
         let launches = [
@@ -249,7 +256,7 @@ mod tests {
         let writers = [Writer::Kernel("product".into(), product, 1), Writer::Fill];
         let args = ["w", "b"].map(call_args::named).to_vec();
         let expected = ("b".to_owned(), StoringCall::Kernel("im2col".into(), args));
-        assert_eq!(before(&tensors, &writers, &launches), Some(expected));
-        assert_eq!(before(&tensors, &[Writer::Fill], &launches), None);
+        assert_eq!(before(tensors, &writers, &launches), Some(expected));
+        assert_eq!(before(tensors, &[Writer::Fill], &launches), None);
     }
 }

@@ -49,6 +49,20 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
                 format!("{part} is never written, and everything else is.")
             }
         }
+        Cause::DiagonalWritten { first, second } => format!(
+            "only the elements are written whose {} and {} are equal: does one of the two indices come from the other's threads?",
+            axis(*first),
+            axis(*second)
+        ),
+        Cause::EveryNthWritten { first, step } => format!(
+            "only one of {step} elements is written: {}, {} and so on.",
+            tensor.element_name(*first),
+            tensor.element_name(first + step)
+        ),
+        Cause::ExchangedWith { tensor: other } => {
+            let other = other.trim_end_matches('\'');
+            format!("{name} and {other} hold each other's values.")
+        }
         Cause::AllNan => "every element is NaN.".into(),
         Cause::AllZero => "every element is 0.".into(),
         Cause::Factor { factor, size } => factor_words(*factor, size.as_deref()),
@@ -131,6 +145,11 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
             "{} and {} hold each other's values.",
             tensor.element_name(*first),
             tensor.element_name(*second)
+        ),
+        Cause::Paired { axis: a, by } => format!(
+            "along its {} elements are exchanged in pairs: each wrong element holds the value that is expected {} away from it, in the other one of its pair.",
+            axis(*a),
+            count(*by, "element")
         ),
         Cause::Reordered { axis: a } => format!(
             "{name} holds the expected values, each as often as it should, in another order along its {}.",
@@ -688,6 +707,10 @@ mod tests {
             Cause::WrongWhere { tensor: "ok".into(), value: 1.0, is_output: false, got: None },
             Cause::WrongRows { elements: "seed[*, 1]".into(), value: 0.0 },
             Cause::Exchanged { first: 0, second: 1 },
+            Cause::Paired { axis: 3, by: 1 },
+            Cause::DiagonalWritten { first: 2, second: 3 },
+            Cause::EveryNthWritten { first: 0, step: 2 },
+            Cause::ExchangedWith { tensor: "grad(output)'".into() },
             Cause::Reordered { axis: 3 },
             Cause::Border { width: 2 },
             Cause::SpecialInWrong {
@@ -768,6 +791,10 @@ mod tests {
         wrong exactly where ok is 1.
         errors lie exactly at the first coordinates for which seed[*, 1] is 0.
         grad(input)[0, 0, 0, 0] and grad(input)[0, 0, 0, 1] hold each other's values.
+        along its last coordinate elements are exchanged in pairs: each wrong element holds the value that is expected 1 element away from it, in the other one of its pair.
+        only the elements are written whose third coordinate and last coordinate are equal: does one of the two indices come from the other's threads?
+        only one of 2 elements is written: grad(input)[0, 0, 0, 0], grad(input)[0, 0, 0, 2] and so on.
+        grad(input) and grad(output) hold each other's values.
         grad(input) holds the expected values, each as often as it should, in another order along its last coordinate.
         all errors lie within 2 elements of the edges; the interior is correct.
         z is -infinity in every wrong element, and in 1 correct one too.

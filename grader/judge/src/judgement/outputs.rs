@@ -2,7 +2,7 @@
 
 use super::cause::Alike;
 use super::{compare, require};
-use crate::verdict::{Largest, TensorDiff, TestVerdict};
+use crate::verdict::{Cause, Largest, TensorDiff, TestVerdict};
 use device::backend::{Run, RunTensor};
 use device::finding::{Element, Finding, Problem};
 use puzzle::case::{Case, CaseLaunch, CaseTensor, Role, last_launch_with};
@@ -23,6 +23,7 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
         diffs.clear();
     }
     let mut diffs = causes_first(case, diffs);
+    name_exchanged(&case.tensors, run, &mut diffs);
     let correct = correct_sources(case, &diffs);
     if let Some(first) = diffs.first_mut() {
         first.correct_sources = correct;
@@ -59,6 +60,36 @@ fn causes_first(case: &Case, diffs: Vec<TensorDiff>) -> Vec<TensorDiff> {
         ordered.push(left.remove(first));
     }
     ordered
+}
+
+/// With fewer wrong elements than this two outputs hold each other's values by chance.
+const MIN_EXCHANGED: usize = 2;
+
+/// Says of two wrong outputs which hold each other's values that each does.
+fn name_exchanged(tensors: &[CaseTensor], run: &Run, diffs: &mut [TensorDiff]) {
+    let of = |diff: &TensorDiff| {
+        tensors.iter().zip(&run.tensors).find_map(|(given, got)| {
+            let (tensor, expected) = given.wanted()?;
+            (tensor.name == diff.tensor.name).then_some((expected, got))
+        })
+    };
+    let holds = |diff: &TensorDiff, other: &TensorDiff| {
+        of(diff).zip(of(other)).is_some_and(|((_, got), (expected, _))| {
+            expected.len() == got.values.len() && are_correct(expected, &got.values, &got.written)
+        })
+    };
+    let is_exchanged = |a: &TensorDiff, b: &TensorDiff| {
+        let is_told = a.tensor.shape == b.tensor.shape && a.wrong_count >= MIN_EXCHANGED;
+        is_told && holds(a, b) && holds(b, a)
+    };
+    let all = 0..diffs.len();
+    let pairs = all.clone().flat_map(|a| all.clone().map(move |b| (a, b)));
+    let found = pairs.filter(|&(a, b)| a != b && is_exchanged(&diffs[a], &diffs[b]));
+    let found: Vec<(usize, String)> =
+        found.map(|(a, b)| (a, diffs[b].tensor.name.clone())).collect();
+    for (a, tensor) in found {
+        diffs[a].cause = Some(Cause::ExchangedWith { tensor });
+    }
 }
 
 /// The outputs that the formula computes the first wrong one from, without those that come before others of them. None if one of

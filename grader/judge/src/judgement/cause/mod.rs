@@ -38,6 +38,7 @@ pub(super) fn likely(view: &View) -> Option<Cause> {
         .or_else(|| places::shifted(view))
         .or_else(|| places::late(view))
         .or_else(|| relations::wrong_rows(view))
+        .or_else(|| order::paired(view))
         .or_else(|| order::reordered(view))
         .or_else(|| order::repeated(view))
         .or_else(|| relations::factor_where_wrong(view))
@@ -62,7 +63,7 @@ fn written(view: &View) -> Option<Cause> {
         return None;
     }
     if view.written[count..].contains(&true) {
-        return places::part_written(view);
+        return places::part_written(view).or_else(|| places::scattered_written(view));
     }
     Some(match count {
         0 => Cause::NothingWritten,

@@ -28,7 +28,42 @@ pub(super) fn repeated(view: &View) -> Option<Cause> {
     let is_long = |axis: usize| view.varied(0..view.got.len()) && row(axis) >= MIN_ORDERED;
     sources(view).find_map(|(axis, order)| {
         let is_whole = (0..order.len()).all(|place| order.contains(&place));
-        (!is_whole && is_long(axis)).then_some(Cause::Repeated { axis, order })
+        let (size, stride) = axes(view)[axis];
+        // Rows of zeros hold the values of every other row of zeros.
+        let moved = (0..view.got.len()).filter_map(|i| {
+            let to = i / stride % size;
+            (order[to] != to).then(|| i - to * stride + order[to] * stride)
+        });
+        let is_told = is_long(axis) && view.varied(moved);
+        (!is_whole && is_told).then_some(Cause::Repeated { axis, order })
+    })
+}
+
+/// Elements that change places are so far apart along an axis, at most.
+const MAX_APART: usize = 16;
+/// With fewer wrong elements than this no pairs are seen.
+const MIN_PAIRED: usize = 4;
+
+/// Along one axis each wrong element holds what is expected at the other place of its pair: the two halves of a vector that are swapped.
+pub(super) fn paired(view: &View) -> Option<Cause> {
+    if view.wrong_count() < MIN_PAIRED || !view.varied(view.wrong_places()) {
+        return None;
+    }
+    let axes = axes(view).into_iter().enumerate().rev();
+    let mut all = axes.flat_map(|(axis, (size, stride))| {
+        let apart =
+            (0..).map(|power| 1 << power).take_while(move |by| *by <= MAX_APART.min(size / 2));
+        apart.map(move |by: usize| (axis, size, stride, by))
+    });
+    all.find_map(|(axis, size, stride, by)| {
+        let partner = |i: usize| {
+            let place = i / stride % size;
+            let other = place ^ by;
+            (other < size).then(|| i - place * stride + other * stride)
+        };
+        let fits =
+            |i: usize| partner(i).is_some_and(|other| view.fits(i, other) && view.fits(other, i));
+        view.wrong_places().all(fits).then_some(Cause::Paired { axis, by })
     })
 }
 

@@ -91,6 +91,34 @@ pub(super) fn shifted(view: &View) -> Option<Cause> {
     None
 }
 
+/// With fewer elements than this written there is no step from one to the next.
+const MIN_STEPS: usize = 3;
+
+/// Exactly those elements are written whose coordinates on two axes are equal, or every so many elements from some one on.
+pub(super) fn scattered_written(view: &View) -> Option<Cause> {
+    let written: Vec<usize> = (0..view.written.len()).filter(|&i| view.written[i]).collect();
+    let axes = view.shape.len();
+    let mut pairs = (0..axes).flat_map(|a| (a + 1..axes).map(move |b| (a, b)));
+    let on_diagonal = |(a, b): &(usize, usize)| {
+        let is_there = |i: usize| {
+            let coords = view.coords(i);
+            coords[*a] == coords[*b]
+        };
+        let size = view.shape[*a].min(view.shape[*b]);
+        size > 1 && (0..view.written.len()).all(|i| view.written[i] == is_there(i))
+    };
+    if let Some((first, second)) = pairs.find(on_diagonal) {
+        return Some(Cause::DiagonalWritten { first, second });
+    }
+    let (first, step) = match written[..] {
+        [first, second, ..] if written.len() >= MIN_STEPS => (first, second - first),
+        _ => return None,
+    };
+    let is_even = (0..view.written.len())
+        .all(|i| view.written[i] == (i >= first && (i - first).is_multiple_of(step)));
+    (step > 1 && first < step && is_even).then_some(Cause::EveryNthWritten { first, step })
+}
+
 /// How far a start in the wrong place is looked for, in elements.
 const MAX_LATE: i64 = 32;
 

@@ -84,8 +84,23 @@ fn the_tail_unwritten() {
     let cause = |n| example(&[4, 5]).written(|i| i < n).cause();
     assert_eq!(cause(16), Some(Cause::OnlyStartWritten { count: 16, block: 8 }));
     assert_eq!(cause(3), Some(Cause::OnlyStartWritten { count: 3, block: 8 }));
-    let holes = example(&[4, 5]).written(|i| i % 2 == 0).cause();
+    let holes = example(&[4, 5]).written(|i| i % 3 == 0 || i == 7).cause();
     assert_eq!(holes, None);
+}
+
+#[test]
+fn some_elements_written_between_others() {
+    let cause =
+        |shape: &[usize], written: fn(usize) -> bool| example(shape).written(written).cause();
+    let found = |first, step| Some(Cause::EveryNthWritten { first, step });
+    assert_eq!(cause(&[4, 5], |i| i % 2 == 0), found(0, 2));
+    assert_eq!(cause(&[8], |i| i % 3 == 1), found(1, 3));
+    assert_eq!(cause(&[8], |i| i % 4 == 1), None, "two alone");
+    assert_eq!(cause(&[20], |i| i > 4 && i % 4 == 1), None, "not from the start");
+    let diagonal = Some(Cause::DiagonalWritten { first: 0, second: 1 });
+    assert_eq!(cause(&[4, 5], |i| i / 5 == i % 5), diagonal);
+    assert_eq!(cause(&[2, 2], |i| i % 3 == 0), diagonal);
+    assert_eq!(cause(&[4, 5], |i| i / 5 == i % 5 && i < 15), None);
 }
 
 #[test]
@@ -607,6 +622,26 @@ fn places_that_are_overwritten_before_they_are_read() {
     assert_eq!(copied.cause(), Some(expected));
     let other = example(&[4, 6]).with(|i, e| if i == 8 { e[i + 6] } else { e[i] });
     assert!(!matches!(other.cause(), Some(Cause::Repeated { .. })), "one element alone");
+    // The only number of its row is lost: all zeros, as in the other rows.
+    let mut zeros = example(&[4, 6]).with(|i, e| if i < 18 { 0.0 } else { e[i] });
+    for (i, expected) in zeros.expected.iter_mut().enumerate() {
+        let value = if i == 8 || i >= 18 { expected.value } else { 0.0 };
+        *expected = Approx { value, ..*expected };
+    }
+    assert!(!matches!(zeros.cause(), Some(Cause::Repeated { .. })), "{:?}", zeros.cause());
+}
+
+#[test]
+fn the_two_of_each_pair_exchanged() {
+    let cause = |shape: &[usize], from: fn(usize) -> usize| {
+        example(shape).with(move |i, e| e[from(i)]).cause()
+    };
+    let found = |axis, by| Some(Cause::Paired { axis, by });
+    assert_eq!(cause(&[8], |i| i ^ 1), found(0, 1));
+    assert_eq!(cause(&[9], |i| if i < 8 { i ^ 1 } else { i }), found(0, 1));
+    assert_eq!(cause(&[20], |i| if i < 16 { i ^ 2 } else { i }), found(0, 2));
+    let other = cause(&[8], |i| if i < 6 { i ^ 1 } else { 7 * (i % 6) });
+    assert!(!matches!(other, Some(Cause::Paired { .. })), "{other:?}");
 }
 
 #[test]

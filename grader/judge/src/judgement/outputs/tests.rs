@@ -84,6 +84,25 @@ fn a_diff_counts_and_lists_what_is_wrong() {
 }
 
 #[test]
+fn two_outputs_that_hold_each_others_values_are_told() {
+    let mut tensors = [output(&[(3.0, 0.0), (4.0, 0.5)]), output(&[(5.0, 0.0), (6.0, 0.5)])];
+    tensors[1].tensor.name = "beta".into();
+    let causes = |got: [[f64; 2]; 2]| {
+        let run = run(&[(&got[0], ALL), (&got[1], ALL)]);
+        let (_, mut diffs) = judged(&tensors, &run);
+        name_exchanged(&tensors, &run, &mut diffs);
+        diffs.into_iter().map(|diff| diff.cause).collect::<Vec<_>>()
+    };
+    let with = |name: &str| Some(Cause::ExchangedWith { tensor: name.into() });
+    let found = [with("beta"), with("grad(input)")];
+    assert_eq!(causes([[5.0, 6.25], [3.0, 4.0]]), found);
+    for other in [[[5.0, 6.0], [3.0, 7.0]], [[5.0, 6.0], [5.0, 6.0]]] {
+        let all = causes(other);
+        assert!(all.iter().all(|cause| !found.contains(cause)), "{all:?}");
+    }
+}
+
+#[test]
 fn a_changed_input_is_found_once() {
     let tensors = [input(&[1.0, 2.0]), output(&[(3.0, 0.0)])];
     let mut changed = run(&[(&[1.0, 7.0], ALL), (&[3.0], &[true])]);
