@@ -3,6 +3,7 @@
 use crate::wrong::{self, WrongKernels};
 use diagnostic::{Failure, FailureKind};
 use judge::grade;
+use judge::returns::Compiler;
 use puzzle::case::Case;
 use puzzle::oracle;
 use puzzle::spec::{Spec, Test};
@@ -25,6 +26,14 @@ pub struct Bench<'a> {
     /// Names of the tests that are left out, and with them the wrong kernels that only they catch. `grader check` leaves out
     /// none; the project's tests do without its longest trainings, which have a test of their own.
     pub without: &'a [&'a str],
+}
+
+impl Bench<'_> {
+    /// What compiles a kernel once more, to find the `return` of a wrong flag.
+    pub(super) fn returns<'s>(&'s self, loaded: &'s Loaded<'_>) -> Compiler<'s> {
+        let Self { toolchain, workbook, .. } = *self;
+        Compiler { toolchain, workbook, spec: &loaded.spec }
+    }
 }
 
 /// A puzzle whose spec is valid, with the data of its tests.

@@ -4,11 +4,13 @@ use super::bench::Loaded;
 use crate::wrong::WrongKernel;
 use device::backend::Run;
 use diagnostic::Failure;
+use judge::batch_compile::Namespace;
 use judge::diagnosis::diagnose;
 use judge::drawn;
 use judge::drawn_cases::DrawnCases;
 use judge::grade::{self, Detail, Machine, Program};
 use judge::other_cases::OtherCases;
+use judge::returns::{self, Compiler};
 use judge::verdict::TestVerdict;
 use puzzle::case::Case;
 use puzzle::spec::DRAWN;
@@ -72,14 +74,23 @@ impl Caught<'_> {
         Self { case, run, verdict }
     }
 
-    /// With the causes in the formula, as a student sees it where this is the first test that fails.
+    /// With the causes in the formula and the `return` of a wrong flag, as a student sees it where this is the first test that fails.
+    /// The program has the kernel in a namespace of its own.
     pub(super) fn explained(
         self,
+        compiler: Compiler<'_>,
         others: &OtherCases<'_>,
         machine: &Machine,
-        program: &Program,
+        (kernel, program, own): (&WrongKernel, &Program, Namespace),
     ) -> TestVerdict {
         let Self { case, run, verdict } = self;
-        diagnose((machine, program), others, (case, &run), verdict)
+        let verdict = diagnose((machine, program), others, (case, &run), verdict);
+        let mut verdict = returns::explain(compiler, &kernel.source, (case, &run), verdict);
+        // The report counts lines in the file with all kernels.
+        let above = own.line(&program.compiled.source.text).unwrap_or(0);
+        for returned in verdict.diffs.iter_mut().filter_map(|diff| diff.returned.as_mut()) {
+            returned.line += above;
+        }
+        verdict
     }
 }

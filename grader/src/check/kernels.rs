@@ -188,7 +188,7 @@ fn judge_batch(
         let Variant::Compiled(program) = variant else {
             return Ok(Judged::problem(format!("{:?} does not compile", kernel.name)));
         };
-        let judged = judge_wrong(loaded, cases, kernel, (program, Namespace(i)));
+        let judged = judge_wrong(bench, loaded, cases, (kernel, program, Namespace(i)));
         let failed = |text| Judged::problem(format!("{:?}: {text}", kernel.name));
         Ok(problem(judged)?.unwrap_or_else(failed))
     });
@@ -197,10 +197,10 @@ fn judge_batch(
 
 /// Looks for the test that must catch the kernel, and at the report on it.
 fn judge_wrong(
+    bench: &Bench<'_>,
     loaded: &Loaded<'_>,
     (drawn, others): (&DrawnCases<'_>, &OtherCases<'_>),
-    kernel: &WrongKernel,
-    (program, own): (&Program, Namespace),
+    (kernel, program, own): (&WrongKernel, &Program, Namespace),
 ) -> Result<Judged, Failure> {
     let machine = Machine::new(program, None)?;
     let says = kernel.says.is_some();
@@ -221,7 +221,8 @@ fn judge_wrong(
     }
     let caught = caught.detailed(&machine, program);
     let line = has_line.then(|| named_line::of(loaded, kernel, (program, own), &caught.verdict));
-    let explain = || caught.explained(others, &machine, program);
+    let explain =
+        || caught.explained(bench.returns(loaded), others, &machine, (kernel, program, own));
     let verdict = says.then(explain);
     let problem = verdict.and_then(|verdict| says::unsaid(loaded, kernel, program, &verdict));
     Ok(Judged { problem, line: line.flatten() })

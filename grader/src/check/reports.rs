@@ -5,7 +5,7 @@ use super::caught::{self, Search};
 use super::{kernels, says};
 use crate::wrong::WrongKernel;
 use diagnostic::{Failure, FailureKind};
-use judge::batch_compile::{self, Variant};
+use judge::batch_compile::{self, Namespace, Variant};
 use judge::drawn;
 use judge::drawn_cases::DrawnCases;
 use judge::grade::{Machine, Program};
@@ -43,11 +43,12 @@ fn of_batch(
 ) -> Result<String, Failure> {
     let sources: Vec<&str> = batch.iter().map(|kernel| kernel.source.as_str()).collect();
     let variants = batch_compile::compile(bench.toolchain, bench.workbook, &loaded.spec, &sources)?;
-    let one = |(kernel, variant): (&WrongKernel, &Variant)| {
+    let one = |(i, (kernel, variant)): (usize, (&WrongKernel, &Variant))| {
         let text = match variant {
             Variant::Rejected => "does not compile\n".to_owned(),
             Variant::Compiled(program) => {
-                match kernels::problem(report(loaded, cases, kernel, program))? {
+                let own = (kernel, program, Namespace(i));
+                match kernels::problem(report(bench, loaded, cases, own))? {
                     Err(refused) => refused,
                     Ok(text) => text,
                 }
@@ -55,15 +56,15 @@ fn of_batch(
         };
         Ok(format!("#### {}\n{text}\n", kernel.name))
     };
-    batch.par_iter().zip(&variants).map(one).collect()
+    batch.par_iter().zip(&variants).enumerate().map(one).collect()
 }
 
 /// The report on the test that catches the kernel: the one that its `says` is compared with.
 fn report(
+    bench: &Bench<'_>,
     loaded: &Loaded<'_>,
     (drawn, others): (&DrawnCases<'_>, &OtherCases<'_>),
-    kernel: &WrongKernel,
-    program: &Program,
+    (kernel, program, own): (&WrongKernel, &Program, Namespace),
 ) -> Result<String, Failure> {
     let machine = Machine::new(program, None)?;
     let verdict = match caught::search(loaded, drawn, kernel, &machine, true)? {
@@ -72,7 +73,9 @@ fn report(
         }
         Search::Drawn => drawn::judge(&machine, program, drawn)?,
         Search::Caught(caught) => {
-            Some(caught.detailed(&machine, program).explained(others, &machine, program))
+            let caught = caught.detailed(&machine, program);
+            let own = (kernel, program, own);
+            Some(caught.explained(bench.returns(loaded), others, &machine, own))
         }
     };
     Ok(verdict.map(|verdict| says::report(loaded, program, &verdict, COLUMNS)).unwrap_or_default())
