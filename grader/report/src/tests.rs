@@ -7,7 +7,7 @@ use device::finding::{Element, Finding, ThreadId};
 use diagnostic::{Diagnostic, Mark, Severity, Source};
 use diagnostic::{Failure, FailureKind};
 use insta::assert_snapshot;
-use judge::verdict::TestVerdict;
+use judge::verdict::{Cause, StoringCall, StoringCalls, TestVerdict};
 
 const UNICODE: Style = Style { colour: false, unicode: true };
 
@@ -344,6 +344,27 @@ fn a_read_outside() {
     to watch:   grader replay 10 --test tiny --seed 42
     to read:    book/src/10_conv_backward_input.md
     "#);
+}
+
+#[test]
+fn with_a_read_of_what_is_not_written_the_part_that_is_written_is_shown() {
+    let mut verdict = wrong("tiny", &Conv { skip: |oh, _, _, _| oh < 0, ..Conv::CORRECT });
+    verdict.findings = vec![Finding {
+        problem: outside(Element { tensor: "filters".into(), shape: vec![1, 1, 3, 3], flat: 9 }),
+        kernel: "conv2d_backward_input".into(),
+        line: Some(line(4, 26)),
+        thread: None,
+        count: 1,
+    }];
+    let diff = &mut verdict.diffs[0];
+    diff.cause = Some(Cause::OnlyStartWritten { count: 16, block: 0 });
+    let is_shown =
+        |verdict: &TestVerdict| report(UNICODE, &[verdict.clone()]).contains("only the first 16");
+    assert!(!is_shown(&verdict));
+    let calls = vec![StoringCall::Fill];
+    let calls = StoringCalls { calls, threads: None, before: None, instead: None };
+    verdict.diffs[0].calls = Some(calls);
+    assert!(is_shown(&verdict));
 }
 
 #[test]

@@ -291,7 +291,8 @@ pub(crate) fn full(
         lines.extend(reason_lines(run, explained, style, width));
         lines.extend(place_lines(run, first, explained, style));
     } else {
-        lines.extend(calls(first).into_iter().flat_map(|found| reason(found, style, width)));
+        let found = calls(first).into_iter().flat_map(|found| [written(run, first), Some(found)]);
+        lines.extend(found.flatten().flat_map(|found| reason(found, style, width)));
     }
     let mut terms = terms::lines(&first.tensor, &first.terms, &run.source, style);
     // What the kernel added wrongly is the cause, as far as no other is known.
@@ -428,6 +429,20 @@ fn step(diff: &TensorDiff) -> Option<(&'static str, String)> {
 /// How far the launches of host code are right.
 fn host_steps(diff: &TensorDiff) -> Option<(&'static str, String)> {
     diff.host_steps.as_ref().map(|steps| ("launches:", calls::of_steps(steps)))
+}
+
+/// Which part of an output is written, if that is a part.
+fn written(run: &RunInfo, diff: &TensorDiff) -> Option<(&'static str, String)> {
+    let is_part = matches!(
+        diff.cause,
+        Some(
+            Cause::OnlyStartWritten { .. }
+                | Cause::PartWritten { .. }
+                | Cause::DiagonalWritten { .. }
+                | Cause::EveryNthWritten { .. }
+        )
+    );
+    explanation(run, diff).filter(|_| is_part)
 }
 
 /// The calls of host code that store it.
