@@ -119,8 +119,8 @@
 //!
 //! # What is not supported
 //!
-//! Texture references, `im2col::w` and interleaved tensor maps, bulk copies from one block's shared memory to another's, `wgmma` of other types,
-//! `tcgen05`, products of sparse matrices, and tables of branch targets. A kernel that uses one of these, or calls a function that does, has a
+//! Texture references, `im2col::w` and interleaved tensor maps, `wgmma` of other types, `tcgen05`, `mma.m8n8k4` of `f16` and stacks that grow
+//! (`alloca`). A kernel that uses one of these, or calls a function that does, has a
 //! [`Kernel::refusal`] that names the line and the reason. The other kernels of the module can still run.
 //! `tests/coverage/instructions.txt` lists one of each form of instruction behind the sentence that refuses it, and
 //! `tests/coverage/*.cu` the usual intrinsics of CUDA, all of which load as nvcc compiles them. A call through a pointer may reach each

@@ -19,6 +19,14 @@ pub struct BulkLoad {
     pub blocks: Option<Reg32>,
 }
 
+/// A copy from the block's own shared memory to that of a block of the cluster, where a barrier object hears of its bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct BulkSend {
+    pub to: Address,
+    pub from: Address,
+    pub bytes: Reg32,
+}
+
 /// A copy from shared memory to global memory, or a reduction of what is there.
 #[derive(Clone, Copy, Debug)]
 pub struct BulkStore {

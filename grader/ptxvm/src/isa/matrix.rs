@@ -189,6 +189,16 @@ pub struct Product {
     pub saturate: bool,
     /// `.xor.popc`: single bits are combined by exclusive or, else by `and`.
     pub xor: bool,
+    /// `mma.sp`: where the elements of A belong, half of which are zero and have no registers.
+    pub sparsity: Option<Sparsity>,
+}
+
+/// What `mma.sp` says of its matrix A: registers of some lanes hold the places of the elements that are there.
+#[derive(Clone, Copy, Debug)]
+pub struct Sparsity {
+    pub metadata: Reg32,
+    /// Which lane, or pair of lanes, of each four has the metadata of all four.
+    pub selector: usize,
 }
 
 /// The transfer of a fragment between registers and memory: `wmma.load` or `wmma.store`.

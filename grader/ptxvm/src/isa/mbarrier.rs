@@ -1,6 +1,6 @@
 //! Barrier objects in shared memory, `mbarrier` (PTX ISA 9.7.13.15): the instructions on them, and the 64 bits of one.
 
-use crate::isa::bulk::BulkLoad;
+use crate::isa::bulk::{BulkLoad, BulkSend};
 use crate::isa::names::{Address, Pred, Reg32, Reg64, Slot};
 
 /// An instruction on an object, or on as many as lanes give addresses.
@@ -31,6 +31,8 @@ pub enum Operation {
     },
     /// `cp.async.bulk` from global memory: the phase hears of the bytes when they are there.
     Copy(BulkLoad),
+    /// `cp.async.bulk` from shared memory to that of another block.
+    Send(BulkSend),
     /// `test_wait` or `try_wait`: asks whether a phase is complete, without blocking the thread.
     Test {
         done: Pred,

@@ -18,7 +18,7 @@ fn kernel(body: &str) -> String {
     format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) .explicitcluster .reqnctapercluster 2 {{\n\
          .reg .pred %p<9>; .reg .b32 %r<40>; .reg .b64 %rd<40>;\n\
-         .shared .align 8 .b8 words[512]; .shared .align 8 .b64 object;\n\
+         .shared .align 16 .b8 words[512]; .shared .align 8 .b64 object;\n\
          ld.param.u64 %rd1, [p]; mov.u32 %r1, %cluster_ctarank; mov.u32 %r2, %tid.x; xor.b32 %r3, %r1, 1;\n\
          mov.u32 %r4, words; mov.u32 %r5, object; setp.eq.u32 %p1, %r2, 0; setp.eq.u32 %p2, %r1, 0;\n\
          shl.b32 %r6, %r2, 2; add.s32 %r7, %r4, %r6; mapa.shared::cluster.u32 %r8, %r7, %r3;\n\
@@ -190,6 +190,19 @@ fn threads_arrive_at_objects_of_other_blocks() {
          st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r8], %r11, [%r21]; {wait} {end}"
     );
     assert_eq!(right(&stores), expected);
+    // A thread sends the words of all, which expect them.
+    let sends = |wait: &str| {
+        format!(
+            "st.shared.u32 [%r7+256], 0; {OBJECT} st.shared.u32 [%r7], %r11; bar.sync 0; @!%p1 mbarrier.arrive.shared.b64 %rd7, [%r5]; \
+             @%p1 mbarrier.arrive.expect_tx.shared.b64 %rd7, [%r5], 256; mapa.shared::cluster.u32 %r22, %r4, %r3; \
+             @%p1 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r22+256], [%r4], 256, [%r21]; \
+             {wait} ld.shared.u32 %r20, [%r7+256]; st.global.u32 [%rd3], %r20; BARRIER"
+        )
+    };
+    assert_eq!(right(&sends(wait)), expected);
+    let early = found(&sends(""));
+    let is_race = |kind: &FindingKind| matches!(kind, FindingKind::SharedRace(_));
+    assert!(early.iter().any(is_race), "{early:?}");
     let never = found(&format!("{OBJECT} {wait} BARRIER"));
     let forever = |kind: &FindingKind| {
         let FindingKind::BarrierObject(BarrierObject { misuse, .. }) = kind else { return false };

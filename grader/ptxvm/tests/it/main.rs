@@ -38,6 +38,7 @@ mod race;
 mod recording;
 mod reference;
 mod reordered;
+mod sparse;
 mod support;
 mod tensor;
 mod textures;

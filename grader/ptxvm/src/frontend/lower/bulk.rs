@@ -6,7 +6,7 @@ use super::modifiers::Modifiers;
 use super::refuse;
 use crate::frontend::syntax::ast::{AddressBase, Operand};
 use crate::isa::atom_op::AtomOp;
-use crate::isa::bulk::{BoxOperand, BulkLoad, BulkPlace, BulkStore};
+use crate::isa::bulk::{BoxOperand, BulkLoad, BulkPlace, BulkSend, BulkStore};
 use crate::isa::ir::alu::{Q2, QR, R2};
 use crate::isa::ir::{Alu, Op, Special, Uniform};
 use crate::isa::mbarrier::{Mbarrier, Operation};
@@ -53,6 +53,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if !modifiers.take(BYTES_COME) {
             return self.bulk_store(modifiers, operands, kind, None);
         }
+        if kind.is_none() && modifiers.has("shared::cluster") && modifiers.take("shared::cta") {
+            modifiers.take("shared::cluster");
+            return self.bulk_send(operands);
+        }
         // An address of a block's own shared memory is one of the cluster's.
         let to_shared = modifiers.take_any(&["shared::cluster", "shared::cta"]).is_some();
         if !(to_shared && modifiers.take("global")) {
@@ -81,6 +85,18 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let to = self.address(to, None, Marks::default())?;
         let address = self.cluster_address(object, Marks::STRONG)?;
         let operation = Operation::Copy(BulkLoad { to, from, blocks });
+        self.emit(Op::Mbarrier(Box::new(Mbarrier { address, operation })));
+        Ok(())
+    }
+
+    /// A copy to the shared memory of a block of the cluster.
+    fn bulk_send(&mut self, operands: &[Operand<'a>]) -> Result<()> {
+        let [to, from, bytes, object] = self.exactly(operands)?;
+        let to = self.address(to, None, Marks::default())?;
+        let from = self.address(from, Some(Window::Shared), Marks::default())?;
+        let bytes = self.value_r(bytes, Type::U32)?;
+        let address = self.cluster_address(object, Marks::STRONG)?;
+        let operation = Operation::Send(BulkSend { to, from, bytes });
         self.emit(Op::Mbarrier(Box::new(Mbarrier { address, operation })));
         Ok(())
     }

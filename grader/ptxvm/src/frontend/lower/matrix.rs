@@ -5,9 +5,12 @@ use super::body::Result;
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::Op;
-use crate::isa::matrix::{Fragment, Layout, Matrices, Product, Role, Scalar, Shape, Tile};
+use crate::isa::matrix::{
+    Fragment, Layout, Matrices, Product, Role, Scalar, Shape, Sparsity, Tile,
+};
 use crate::isa::matrix_op::Matrix;
 use crate::isa::names::{Marks, Slot};
+use crate::isa::ops::sparse::lanes_with_metadata;
 use crate::isa::types::Type;
 use crate::isa::window::Window;
 
@@ -67,7 +70,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
         } else {
             "m16n8k8 and m16n8k16 of f16 and bf16, m16n8k4 and m16n8k8 of tf32, m16n8k16, m16n8k32 and \
              m8n8k16 of s8 and u8, m8n8k32, m16n8k32 and m16n8k64 of s4 and u4, m8n8k128, m16n8k128 and m16n8k256 of b1, \
-             m16n8k16 and m16n8k32 of e4m3 and e5m2, m8n8k4, m16n8k4, m16n8k8 and m16n8k16 of f64"
+             m16n8k16 and m16n8k32 of e4m3 and e5m2, m8n8k4, m16n8k4, m16n8k8 and m16n8k16 of f64; of sparse matrices m16n8k16 \
+             and m16n8k32 of f16 and bf16, m16n8k8 and m16n8k16 of tf32, m16n8k32 and m16n8k64 of s8 and u8, m16n8k64 and \
+             m16n8k128 of s4 and u4, m16n8k64 of e4m3 and e5m2"
         };
         self.unsupported(format!(
             "this shape of `{}` with these types; supported are {there}",
@@ -75,13 +80,15 @@ impl<'a> Body<'_, '_, '_, 'a> {
         ))
     }
 
-    /// Lowers `wmma.mma` and `mma.sync`.
+    /// Lowers `wmma.mma`, `mma.sync` and `mma.sp`.
     pub(super) fn product(
         &mut self,
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
         layout: Layout,
     ) -> Result<()> {
+        let sparse =
+            layout == Layout::Mma && modifiers.take_any(&["sp", "sp::ordered_metadata"]).is_some();
         self.together(modifiers)?;
         let shape = self.shape(modifiers)?;
         let mut types = Vec::new();
@@ -109,25 +116,60 @@ impl<'a> Body<'_, '_, '_, 'a> {
         // PTX ISA 9.7.14.4.6 and 9.7.14.5.14: `.xor.popc` or `.and.popc`.
         let bitwise = if of_bits { modifiers.take_any(&["xor", "and"]) } else { None };
         let counted = of_bits && modifiers.take("popc");
-        if !is_there(layout, shape, &types)
+        let known = if sparse {
+            is_there_with_zeros(shape, &types)
+        } else {
+            is_there(layout, shape, &types)
+        };
+        if !known
             || saturate && (types.d != Scalar::S32 || of_bits)
             || of_bits && !(bitwise.is_some() && counted)
         {
             return Err(self.not_there(modifiers));
         }
         let shape = shape.in_words_of(types.a);
-        let [d, a, b, c] = self.exactly(operands)?;
+        let (matrices, sparsity) = if sparse {
+            let [matrices @ .., metadata, selector] = self.exactly::<6>(operands)?;
+            (matrices, Some(self.sparsity(shape, types.a, metadata, selector)?))
+        } else {
+            (self.exactly::<4>(operands)?, None)
+        };
+        let [d, a, b, c] = matrices;
+        // Every other element of a sparse matrix is not there.
+        let of_a = Shape { k: if sparse { shape.k / 2 } else { shape.k }, ..shape };
         let product = Product {
             shape,
-            a: self.fragment(Role::A, layout, types.a, shape, a, false)?,
+            a: self.fragment(Role::A, layout, types.a, of_a, a, false)?,
             b: self.fragment(Role::B, layout, types.b, shape, b, false)?,
             c: self.fragment(Role::Sum, layout, types.c, shape, c, false)?,
             d: self.fragment(Role::Sum, layout, types.d, shape, d, true)?,
             saturate,
             xor: bitwise == Some("xor"),
+            sparsity,
         };
         self.emit_matrix(Matrix::Product(product));
         Ok(())
+    }
+
+    /// The last two operands of `mma.sp`: the metadata, and the lanes that have them (PTX ISA 9.7.14.6.1).
+    fn sparsity(
+        &mut self,
+        shape: Shape,
+        scalar: Scalar,
+        metadata: &Operand<'a>,
+        selector: &Operand<'a>,
+    ) -> Result<Sparsity> {
+        let metadata = self.value_r(metadata, Type::B32)?;
+        let lanes = lanes_with_metadata(shape, scalar);
+        match *selector {
+            Operand::Int(selector) if selector < 4 / lanes as u64 => {
+                Ok(Sparsity { metadata, selector: selector as usize })
+            }
+            _ => Err(self.malformed(format!(
+                "the last operand of this `mma.sp` is a constant below {}",
+                4 / lanes
+            ))),
+        }
     }
 
     pub(super) fn fragment(
@@ -352,4 +394,18 @@ fn is_there(layout: Layout, shape: Shape, types: &Types) -> bool {
         || one(F64)
             && sums(F64)
             && (shape.is(8, 8, 4) || shape.m == 16 && shape.n == 8 && matches!(shape.k, 4 | 8 | 16))
+}
+
+/// Whether `mma.sp` has this shape and these types (PTX ISA 9.7.14.6.3).
+fn is_there_with_zeros(shape: Shape, types: &Types) -> bool {
+    use Scalar::{Bf16, E4m3, E5m2, F16, F32, S4, S8, S32, Tf32, U4, U8};
+    let both = |scalars: [Scalar; 2]| [types.a, types.b].iter().all(|ty| scalars.contains(ty));
+    let sums = |scalar| types.d == scalar && types.c == scalar;
+    let deep = |depths: &[usize]| shape.m == 16 && shape.n == 8 && depths.contains(&shape.k);
+    both([F16; 2]) && (sums(F16) || sums(F32)) && deep(&[16, 32])
+        || both([Bf16; 2]) && sums(F32) && deep(&[16, 32])
+        || both([Tf32; 2]) && sums(F32) && deep(&[8, 16])
+        || both([S8, U8]) && sums(S32) && deep(&[32, 64])
+        || both([S4, U4]) && sums(S32) && deep(&[64, 128])
+        || both([E4m3, E5m2]) && sums(F32) && deep(&[64])
 }

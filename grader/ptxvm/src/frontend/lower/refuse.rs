@@ -1,12 +1,10 @@
 //! Why an instruction is refused, in words that help.
 
 /// What belongs to which family, by the beginning of the opcode.
-const FAMILIES: [(&str, &str); 14] = [
+const FAMILIES: [(&str, &str); 12] = [
     ("istypep", REFERENCES),
     ("wgmma", WARPGROUPS),
     ("tcgen05", "fifth-generation tensor cores are those of sm_100a; use wmma or mma.sync"),
-    ("mma.sp", SPARSE),
-    ("mma.sp::ordered_metadata", SPARSE),
     ("cp.async.bulk", TENSOR_MEMORY),
     ("cp.reduce.async", TENSOR_MEMORY),
     ("fence.acquire.sync_restrict::shared::cluster", RESTRICTED),
@@ -23,9 +21,8 @@ const FAMILIES: [(&str, &str); 14] = [
 
 const REFERENCES: &str =
     "texture references are not supported; use texture objects (cudaCreateTextureObject)";
-const TENSOR_MEMORY: &str = "of bulk copies only those between global memory and a block's own shared memory, and of boxes \
-     of tensors (`.tile`, `.im2col`), are supported; copy by loads and stores";
-const SPARSE: &str = "products of sparse matrices are not supported; use mma.sync on all elements";
+const TENSOR_MEMORY: &str = "of bulk copies only those between global memory and shared memory, from a block's shared memory \
+     to another's, and of boxes of tensors (`.tile`, `.im2col`), are supported; copy by loads and stores";
 const RESTRICTED: &str =
     "fences of one kind of memory are not supported; use one of scope `.cluster` for all";
 

@@ -69,6 +69,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             d: self.fragment(Role::Sum, Layout::Mma, sum, shape, d, true)?,
             saturate,
             xor: false,
+            sparsity: None,
         };
         let a = if in_registers { None } else { Some(self.factor(a, transposed[0])?) };
         let b = self.factor(b, transposed[1])?;

@@ -141,7 +141,7 @@ pub enum Statement<'a> {
         name: &'a str,
         functions: Vec<&'a str>,
     },
-    /// What this machine cannot even read: textures, tables of branch targets. The kernels that contain it are refused.
+    /// What this machine cannot even read. The kernels that contain it are refused.
     Refused(LoadError),
 }
 

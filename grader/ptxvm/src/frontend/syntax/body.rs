@@ -4,6 +4,7 @@ use super::Parser;
 use super::ast::{
     AddressBase, Instruction, Line, Operand, Position, Predicate, Registers, Statement, Variable,
 };
+use super::branch_table::BranchTables;
 use super::lexer::Kind;
 use super::parser::{MAX_DEPTH, Result};
 use crate::error::LoadError;
@@ -15,6 +16,7 @@ impl<'a> Parser<'_, 'a> {
         self.expect(b'{')?;
         let mut lines = Vec::new();
         let mut depth = 1;
+        self.tables = BranchTables::default();
         loop {
             let line = self.line();
             let mut push = |statement| lines.push(Line { line, statement });
@@ -47,15 +49,19 @@ impl<'a> Parser<'_, 'a> {
                 }
             } else {
                 let start = self.at;
-                push(match self.label_or_instruction() {
-                    Ok(statement) => statement,
+                match self.label_or_instruction() {
+                    Ok(None) => {}
+                    Ok(Some(statement)) => match self.tables.expand(&statement) {
+                        None => push(statement),
+                        Some(statements) => statements.into_iter().for_each(push),
+                    },
                     Err(error) if error.unsupported => {
                         self.at = start;
                         self.skip_statement();
-                        Statement::Refused(error)
+                        push(Statement::Refused(error));
                     }
                     Err(error) => return Err(error),
-                });
+                }
             }
         }
     }
@@ -104,7 +110,8 @@ impl<'a> Parser<'_, 'a> {
         Ok(Statement::Loc { at, inlined_at })
     }
 
-    fn label_or_instruction(&mut self) -> Result<Statement<'a>> {
+    /// What stands before the next `;` or `:`. A table of labels leaves no statement.
+    fn label_or_instruction(&mut self) -> Result<Option<Statement<'a>>> {
         let predicate = if self.eat(b'@') {
             let negated = self.eat(b'!');
             Some(Predicate { name: self.word("a predicate register")?, negated })
@@ -113,15 +120,22 @@ impl<'a> Parser<'_, 'a> {
         };
         let opcode = self.word("an instruction or a label")?;
         if predicate.is_none() && self.eat(b':') {
-            return match self.directive() {
-                None | Some(".loc" | ".pragma" | ".reg") => Ok(Statement::Label(opcode)),
-                Some(".callprototype") => self.prototype(opcode),
-                Some(".calltargets") => self.targets(opcode),
-                Some(_) => Err(LoadError::unsupported(
-                    self.line(),
-                    "not supported: tables of branch targets",
-                )),
-            };
+            return Ok(Some(match self.directive() {
+                None | Some(".loc" | ".pragma" | ".reg") => Statement::Label(opcode),
+                Some(".callprototype") => self.prototype(opcode)?,
+                Some(".calltargets") => {
+                    Statement::Targets { name: opcode, functions: self.names("a function")? }
+                }
+                Some(".branchtargets") => {
+                    let labels = self.names("a label")?;
+                    self.tables.declare(opcode, labels);
+                    return Ok(None);
+                }
+                Some(directive) => {
+                    let message = format!("not supported: `{directive}` with a name");
+                    return Err(LoadError::unsupported(self.line(), message));
+                }
+            }));
         }
         let mut operands = Vec::new();
         if !self.is(b';') {
@@ -133,7 +147,7 @@ impl<'a> Parser<'_, 'a> {
             }
         }
         self.expect(b';')?;
-        Ok(Statement::Instruction(Instruction { predicate, opcode, operands }))
+        Ok(Some(Statement::Instruction(Instruction { predicate, opcode, operands })))
     }
 
     /// `.callprototype (.param .b32 _) _ (.param .b64 _);`
@@ -148,15 +162,15 @@ impl<'a> Parser<'_, 'a> {
         Ok(Statement::Prototype { name, results, params })
     }
 
-    /// Parses the functions that an indirect call may reach: `.calltargets f, g;`.
-    fn targets(&mut self, name: &'a str) -> Result<Statement<'a>> {
+    /// The names that a directive lists: `.calltargets f, g;` or `.branchtargets L0, L1;`.
+    fn names(&mut self, what: &str) -> Result<Vec<&'a str>> {
         self.at += 1;
-        let mut functions = vec![self.word("a function")?];
+        let mut names = vec![self.word(what)?];
         while self.eat(b',') {
-            functions.push(self.word("a function")?);
+            names.push(self.word(what)?);
         }
         self.expect(b';')?;
-        Ok(Statement::Targets { name, functions })
+        Ok(names)
     }
 
     fn operand(&mut self, depth: usize) -> Result<Operand<'a>> {

@@ -2,6 +2,7 @@
 
 use super::Parser;
 use super::ast::{File, Function, InitValue, VarSpace, Variable};
+use super::branch_table::BranchTables;
 use super::lexer::{Kind, Token, tokens};
 use crate::error::LoadError;
 use crate::isa::types::Type;
@@ -15,10 +16,12 @@ pub(super) const MAX_DEPTH: usize = 64;
 /// Parses a whole file.
 pub fn parse(text: &str) -> Result<File<'_>> {
     let tokens = tokens(text);
-    Parser { tokens: &tokens, at: 0 }.file().map_err(|mut error| {
-        error.source_loc = source_of(&tokens, error.ptx_line);
-        error
-    })
+    Parser { tokens: &tokens, at: 0, tables: BranchTables::default() }.file().map_err(
+        |mut error| {
+            error.source_loc = source_of(&tokens, error.ptx_line);
+            error
+        },
+    )
 }
 
 /// The place that the last `.loc` before a line names. `.file` may come later.

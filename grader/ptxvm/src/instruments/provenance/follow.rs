@@ -72,7 +72,9 @@ impl Monitor for &mut Provenance {
                 Operation::Arrive(Arrival { token, .. }) => {
                     self.warps[step.warp as usize].forget(token, step.mask);
                 }
-                Operation::Copy(_) | Operation::CopiesArrive { .. } => self.lost = true,
+                Operation::Copy(_) | Operation::Send(_) | Operation::CopiesArrive { .. } => {
+                    self.lost = true;
+                }
                 _ => {}
             },
             Op::BulkStore(_) => self.lost = true,

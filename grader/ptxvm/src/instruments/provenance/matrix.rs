@@ -16,6 +16,7 @@ impl Provenance {
         match matrix {
             // What is refused leaves nothing to follow.
             _ if step.mask != u32::MAX => self.lost = true,
+            Matrix::Product(op) if op.sparsity.is_some() => self.lost = true,
             Matrix::Product(op) => self.multiply(step, op),
             Matrix::Load(tile) => self.load_tile(step, tile),
             Matrix::Store(tile) => self.store_tile(step, tile),

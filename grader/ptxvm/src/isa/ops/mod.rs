@@ -19,4 +19,5 @@ pub mod round;
 pub mod sfu;
 mod sfu_tables;
 pub mod shuffle;
+pub mod sparse;
 pub mod video;

@@ -185,6 +185,7 @@ mod tests {
             c: fragment(Role::Sum, sum),
             saturate,
             xor: false,
+            sparsity: None,
         }
     }
 

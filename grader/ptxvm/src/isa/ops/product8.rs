@@ -78,6 +78,7 @@ mod tests {
             c: fragment(Role::Sum, Scalar::F32),
             saturate: false,
             xor: false,
+            sparsity: None,
         }
     }
 

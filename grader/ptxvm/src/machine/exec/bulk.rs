@@ -1,11 +1,12 @@
-//! Bulk copies. One to shared memory takes place when the phase of its barrier object completes; one to global memory at once.
+//! Bulk copies. One from global to shared memory takes place when the phase of its barrier object completes; one to global memory or to
+//! another block at once.
 
 use super::atomics::{combine, update_global};
 use super::memory::{AccessInfo, LaneFaults};
 use crate::finding::{AccessKind, TensorMapMisuse};
-use crate::isa::bulk::{BOX_ALIGN, BoxOperand, BulkLoad, BulkPlace, BulkStore, UNIT};
-use crate::isa::mbarrier::MAX_COUNT;
-use crate::isa::names::{Pc, Reg32};
+use crate::isa::bulk::{BOX_ALIGN, BoxOperand, BulkLoad, BulkPlace, BulkSend, BulkStore, UNIT};
+use crate::isa::mbarrier::{MAX_COUNT, Operation};
+use crate::isa::names::{Address, Pc, Reg32};
 use crate::isa::tensor_map::{BoxPiece, MAP_BYTES, TensorMap};
 use crate::isa::window::{RANK_SHIFT, Window};
 use crate::lanes::lanes;
@@ -255,6 +256,68 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let info = AccessInfo::plain(pc, kind, UNIT);
         self.accessed(info, window, 1 << lane, &[at; 32], faults);
         faults.refused() == 0
+    }
+
+    /// Executes a copy to the shared memory of a block of the cluster, and tells the object there of its bytes.
+    pub(super) fn bulk_send(&mut self, pc: Pc, mask: u32, object: &Address, send: &BulkSend) {
+        let from = self.addresses(&send.from);
+        // Which block it is, the address of the object says.
+        let to = self.addresses(&send.to).map(|address| address & ((1 << RANK_SHIFT) - 1));
+        let bytes = *self.warp.registers.r(send.bytes);
+        let mut sent: [Vec<[u64; 2]>; 32] = Default::default();
+        for lane in lanes(mask) {
+            sent[lane] = self.taken_from_shared(pc, lane, from[lane], bytes[lane]);
+        }
+        self.each_window(mask, object, |machine, window, mask, objects| {
+            if matches!(window, Window::Shared | Window::Cluster) {
+                for lane in lanes(mask) {
+                    for (words, offset) in sent[lane].iter().zip((0..).step_by(UNIT as usize)) {
+                        let at = to[lane].wrapping_add(offset);
+                        if !machine.put_into_shared(pc, lane, (window, at), words) {
+                            break;
+                        }
+                    }
+                }
+            }
+            machine.mbarrier_in(pc, mask, window, objects, &Operation::Complete(send.bytes));
+        });
+    }
+
+    /// So many bytes of the block's own shared memory by 16, as far as they can be read.
+    fn taken_from_shared(&mut self, pc: Pc, lane: usize, from: u64, bytes: u32) -> Vec<[u64; 2]> {
+        if !bytes.is_multiple_of(UNIT) {
+            let faults = LaneFaults { misaligned: 1 << lane, ..LaneFaults::default() };
+            let info = AccessInfo::plain(pc, AccessKind::Read, UNIT);
+            let end = from.wrapping_add(bytes.into());
+            self.accessed(info, Window::Shared, 1 << lane, &[end; 32], faults);
+            return Vec::new();
+        }
+        let mut taken = Vec::new();
+        for offset in (0..u64::from(bytes.min(MAX_COUNT))).step_by(UNIT as usize) {
+            let at = from.wrapping_add(offset);
+            if !self.touches_shared(pc, lane, (Window::Shared, at), AccessKind::Read) {
+                break;
+            }
+            let word = |at: u64| self.state.shared.get(lane, at as usize, 8).0;
+            taken.push([word(at), word(at + 8)]);
+        }
+        taken
+    }
+
+    /// Writes 16 bytes; false if that is not possible.
+    fn put_into_shared(
+        &mut self,
+        pc: Pc,
+        lane: usize,
+        (window, at): (Window, u64),
+        words: &[u64; 2],
+    ) -> bool {
+        if self.state.shared.check(lane, at, UNIT, true).is_ok() {
+            for (&word, at) in words.iter().zip((at as usize..).step_by(8)) {
+                self.state.shared.put(lane, at, 8, word);
+            }
+        }
+        self.touches_shared(pc, lane, (window, at), AccessKind::Write)
     }
 
     /// Executes a copy to global memory, or a reduction there.

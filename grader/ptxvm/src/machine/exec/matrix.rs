@@ -7,6 +7,7 @@ use crate::isa::matrix_op::Matrix;
 use crate::isa::names::{Address, Pc, Reg32, Slot};
 use crate::isa::ops::fused_sum::BitMatrix;
 use crate::isa::ops::product::product;
+use crate::isa::ops::sparse;
 use crate::isa::window::Window;
 use crate::lanes::lanes;
 use crate::machine::exec::Machine;
@@ -65,7 +66,14 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let registers = &self.warp.registers;
         let matrix = |fragment| gather(registers, fragment);
         let add_products = self.env.simd.add_products;
-        let d = product(op, &matrix(&op.a), &matrix(&op.b), &matrix(&op.c), add_products);
+        let [a, b, c] = [&op.a, &op.b, &op.c].map(matrix);
+        let d = match op.sparsity {
+            None => product(op, &a, &b, &c, add_products),
+            Some(sparsity) => {
+                let metadata = registers.r(sparsity.metadata);
+                sparse::product(op, [&a, &b, &c], sparsity, metadata, add_products)
+            }
+        };
         scatter(&mut self.warp.registers, &op.d, &d);
     }
 

@@ -46,6 +46,10 @@ impl<M: Monitor> Machine<'_, '_, M> {
             self.multicast(pc, mask, mbarrier, blocks);
             return false;
         }
+        if let Operation::Send(send) = &mbarrier.operation {
+            self.bulk_send(pc, mask, &mbarrier.address, send);
+            return false;
+        }
         self.each_window(mask, &mbarrier.address, |machine, window, mask, addresses| {
             waits |= machine.mbarrier_in(pc, mask, window, addresses, &mbarrier.operation);
         });
@@ -69,7 +73,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
-    fn mbarrier_in(
+    pub(super) fn mbarrier_in(
         &mut self,
         pc: Pc,
         mask: u32,
@@ -173,7 +177,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
             return true;
         };
         match *operation {
-            Operation::Init(_) => true,
+            // What is sent has become `Complete`.
+            Operation::Init(_) | Operation::Send(_) => true,
             Operation::Invalidate => {
                 self.state.mbarriers.objects.remove(&at.address);
                 self.state.mbarriers.changes += 1;
