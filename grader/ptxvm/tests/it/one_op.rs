@@ -152,6 +152,19 @@ fn carry_chains() {
         "sub.cc.u32 %r0, %r1, %r2; subc.u32 %r0, %r3, %r4;",
         &[(&[0, 1, 5, 6], u(-2)), (&[1, 1, 5, 6], u(-1))],
     );
+    // Sums and differences in one chain: a difference carries where nothing is borrowed, as an H100 does.
+    check(
+        "sub.cc.u32 %r0, %r1, %r2; addc.u32 %r0, %r3, %r4;",
+        &[(&[0, 1, 5, 6], 11), (&[1, 1, 5, 6], 12)],
+    );
+    check(
+        "add.cc.u32 %r0, %r1, %r2; subc.u32 %r0, %r3, %r4;",
+        &[(&[u(-1), 1, 5, 6], u(-1)), (&[1, 1, 5, 6], u(-2))],
+    );
+    check(
+        "sub.cc.u64 %rd0, %rd1, %rd2; addc.u64 %rd0, %rd3, %rd4;",
+        &[(&[0, 1, 5, 6], 11), (&[1, 1, 5, 6], 12)],
+    );
     check(
         "mad.lo.cc.u32 %r0, %r1, %r2, %r3; madc.hi.u32 %r0, %r1, %r2, %r3;",
         &[(&[u(-1), u(-1), u(-1), 0], u(-2))],
@@ -449,5 +462,62 @@ fn products_are_contracted_with_differences() {
         let two = format!("mov.b32 %r0, %r1; mul.{ty}x2 %r4, %r1, %r2; sub.{ty}x2 %r0, %r3, %r4;");
         let [x, c, want] = [x, c, want].map(|half| half << 16 | half);
         check(&two, &[(&[x, x, c], want)]);
+    }
+}
+
+/// The NaNs of `f64` that an H100 makes and passes on: hashes of the results for all pairs or triples of these numbers.
+#[test]
+fn nans_of_f64_are_those_of_a_gpu() {
+    const NUMBERS: [u64; 15] = [
+        0,
+        1 << 63,
+        0x3FF0_0000_0000_0000,
+        0xBFF0_0000_0000_0000,
+        0x7FF0_0000_0000_0000,
+        0xFFF0_0000_0000_0000,
+        0x7FF8_0000_0000_0000,
+        0xFFF8_0000_0000_0000,
+        0x7FF8_0000_1234_5678,
+        0xFFF8_0000_DEAD_BEEF,
+        0x7FF0_0000_0000_0001,
+        0xFFF4_0000_0000_0077,
+        1,
+        0x7FEF_FFFF_FFFF_FFFF,
+        0x7FFF_FFFF_FFFF_FFFF,
+    ];
+    for (instruction, hash) in [
+        ("add.rn.f64 %fd0, %fd1, %fd2;", 0x5351_0AF3_039A_1E40),
+        ("sub.rn.f64 %fd0, %fd1, %fd2;", 0x3159_8772_2FF0_FA9F),
+        ("mul.rn.f64 %fd0, %fd1, %fd2;", 0xE036_0116_A6AF_5136),
+        ("mul.rp.f64 %fd0, %fd1, %fd2;", 0xC060_2E4A_764A_1BC7),
+        ("fma.rn.f64 %fd0, %fd1, %fd2, %fd3;", 0x0EB3_47D6_B0D5_1F26),
+        ("div.rn.f64 %fd0, %fd1, %fd2;", 0xEF3D_72FC_11F3_27D6),
+        ("rcp.rn.f64 %fd0, %fd1;", 0x9277_7D78_C783_4062),
+        ("rcp.approx.ftz.f64 %fd0, %fd1;", 0xF212_49C8_11BD_8BEA),
+        ("sqrt.rn.f64 %fd0, %fd1;", 0x034E_D4DF_3D3D_95B1),
+        ("rsqrt.approx.f64 %fd0, %fd1;", 0x8A92_F2DD_4523_B45C),
+        ("rsqrt.approx.ftz.f64 %fd0, %fd1;", 0x26AC_F044_93CB_9C3A),
+        ("min.f64 %fd0, %fd1, %fd2;", 0xA716_EB2A_D058_8BF6),
+        ("max.f64 %fd0, %fd1, %fd2;", 0x513F_4EC7_33CA_8BA6_u64),
+        ("neg.f64 %fd0, %fd1;", 0xF81B_69D6_B169_31AE),
+        ("abs.f64 %fd0, %fd1;", 0x2C4C_8EB8_15C6_0A2E),
+        ("cvt.rni.f64.f64 %fd0, %fd1;", 0x77FC_7A85_0AA4_1C2F),
+        (
+            "mov.f64 %fd0, %fd1; cvt.rn.f32.f64 %f2, %fd1; cvt.f64.f32 %fd0, %f2;",
+            0x816F_A0A2_92EB_E9CA,
+        ),
+    ] {
+        let operands = instruction.matches("%fd").count().min(4) - 1;
+        let operands = if instruction.contains("cvt.") { 1 } else { operands };
+        // The first operand is the one that changes fastest.
+        let rows: Vec<Vec<u64>> = (0..NUMBERS.len().pow(operands as u32))
+            .map(|row| (0..operands as u32).map(|at| NUMBERS[row / 15usize.pow(at) % 15]).collect())
+            .collect();
+        let results = rows.chunks(225).flat_map(|rows| run(instruction, rows));
+        let bytes = results.flat_map(u64::to_le_bytes);
+        let found = bytes.fold(1_469_598_103_934_665_603, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(1_099_511_628_211)
+        });
+        assert_eq!(found, hash, "{instruction}");
     }
 }

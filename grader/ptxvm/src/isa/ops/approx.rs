@@ -1,7 +1,7 @@
 //! `.approx` functions (PTX ISA 9.7.3.15 to 9.7.3.23): what the assembler makes of each for Turing to Hopper, around the special
 //! function unit. Without `.ftz` it scales operands whose reciprocal, root or logarithm the unit takes for that of zero.
 
-use super::float::{NAN_F64, w32, w64, zero};
+use super::float::{w32, w64, wide, zero};
 use super::{flush, sfu};
 
 /// Brings subnormal numbers among the normal ones.
@@ -107,7 +107,7 @@ pub fn rsqrt_f64(a: u64) -> u64 {
     } else if x == f64::INFINITY {
         0
     } else if x.is_nan() || x < 0.0 {
-        NAN_F64
+        wide(f64::NAN, [a])
     } else if x.is_subnormal() {
         let up = (1u64 << 54) as f64;
         w64::mul(refined(x * up).to_bits(), f64::from(1 << 27).to_bits())

@@ -1,15 +1,11 @@
 //! Conversions (PTX ISA 9.7.9.21, `cvt`).
 
-use super::float::{NAN_F32, NAN_F64};
+use super::float::{NAN_F32, QUIET};
 use super::round::{self, BF16, F16, Mode};
 
 #[inline(always)]
 fn narrow_bits(value: f32) -> u32 {
     if value.is_nan() { NAN_F32 } else { value.to_bits() }
-}
-#[inline(always)]
-fn wide_bits(value: f64) -> u64 {
-    if value.is_nan() { NAN_F64 } else { value.to_bits() }
 }
 #[inline(always)]
 fn f(bits: u32) -> f32 {
@@ -57,16 +53,22 @@ fn odd(value: i128) -> f64 {
     }
 }
 
+/// A NaN of `f64` as one of `f32`: quiet, with its sign and the upper bits of its payload, as an H100 gives it.
+#[inline(always)]
+fn f32_of_nan(a: u64) -> u32 {
+    (a >> 32 & 0x8000_0000) as u32 | 0x7FC0_0000 | (a >> 29 & 0x3F_FFFF) as u32
+}
+
 macro_rules! directions {
     ($($module:ident $mode:expr;)*) => {$(
         /// The conversions with one direction of rounding.
         pub mod $module {
-            use super::{BF16, F16, Mode, f, g, narrow_bits, odd, round, wide, wide_bits};
+            use super::{BF16, F16, Mode, f, f32_of_nan, g, odd, round, wide};
             const MODE: Mode = $mode;
 
             #[inline(always)]
             pub fn f32_from_f64(a: u64) -> u32 {
-                narrow_bits(round::to_f32(g(a), MODE))
+                if g(a).is_nan() { f32_of_nan(a) } else { round::to_f32(g(a), MODE).to_bits() }
             }
             #[inline(always)]
             pub fn f32_from_u64(a: u64) -> u32 {
@@ -79,12 +81,12 @@ macro_rules! directions {
             #[inline(always)]
             pub fn f64_from_u64(a: u64) -> u64 {
                 let (nearest, lost) = wide(a.into());
-                wide_bits(round::adjust_f64(nearest, lost, MODE))
+                round::adjust_f64(nearest, lost, MODE).to_bits()
             }
             #[inline(always)]
             pub fn f64_from_s64(a: u64) -> u64 {
                 let (nearest, lost) = wide((a as i64).into());
-                wide_bits(round::adjust_f64(nearest, lost, MODE))
+                round::adjust_f64(nearest, lost, MODE).to_bits()
             }
             #[inline(always)]
             pub fn f16_from_f32(a: u32) -> u32 {
@@ -131,7 +133,9 @@ directions! {
 // Between float widths, exact.
 #[inline(always)]
 pub fn f64_from_f32(a: u32) -> u64 {
-    wide_bits(f64::from(f(a)))
+    let quiet =
+        u64::from(a << 1) << 28 | u64::from(a >> 31) << 63 | QUIET | f64::INFINITY.to_bits();
+    if f(a).is_nan() { quiet } else { f64::from(f(a)).to_bits() }
 }
 #[inline(always)]
 pub fn f32_from_f16(a: u32) -> u32 {

@@ -198,12 +198,11 @@ macro_rules! width {
                 let (sum, second) = low.overflowing_add(<$u>::from(carry));
                 (sum, first | second)
             }
-            /// Difference with borrow in; borrow out (`sub.cc`, `subc`).
+            /// Difference as the sum with the complement, which carries where nothing is borrowed (`sub.cc`, `subc`). The ISA speaks of
+            /// a borrow, but on a GPU this is what an `addc` behind a `subc.cc` adds, as in nvcc's division of 128-bit integers.
             #[inline(always)]
-            pub fn sub_borrow(a: $u, b: $u, borrow: bool) -> ($u, bool) {
-                let (low, first) = a.overflowing_sub(b);
-                let (difference, second) = low.overflowing_sub(<$u>::from(borrow));
-                (difference, first | second)
+            pub fn sub_carry(a: $u, b: $u, carry: bool) -> ($u, bool) {
+                add_carry(a, !b, carry)
             }
         }
     };
@@ -544,7 +543,8 @@ mod tests {
     #[test]
     fn carries() {
         assert_eq!(w32::add_carry(u32::MAX, 0, true), (0, true));
-        assert_eq!(w32::sub_borrow(0, 0, true), (u32::MAX, true));
+        assert_eq!(w32::sub_carry(0, 0, true), (0, true));
+        assert_eq!(w32::sub_carry(0, 0, false), (u32::MAX, false));
         assert_eq!(w32::mul_hi_s(u32::MAX, 2), u32::MAX);
         assert_eq!(w64::mul_hi_u(u64::MAX, u64::MAX), u64::MAX - 1);
     }

@@ -6,19 +6,14 @@
 //! Cores", 2025). The ISA leaves all this open, and other generations do otherwise. In `f64` the products are added one
 //! after the other, each with one rounding; integers are exact. An H200 gives the same bits (`tests/golden/mma.py`).
 
+use super::float::w64;
 use super::fused_sum::{BitMatrix, COLUMNS, FiniteMatrix, Sums, Term, fused};
 use super::product8;
 use super::round::{self, F16, Mode};
 use crate::isa::matrix::{Layout, Product, Scalar};
 
-/// The NaN that `f64` gives for infinity minus infinity and zero times infinity, whatever their signs.
-const MADE: u64 = 0xFFF8_0000_0000_0000;
-
 /// A negative zero of `f16`.
 const MINUS_ZERO: u64 = 1 << 15;
-
-/// The bit that an `f64` NaN has unless it signals.
-const QUIET: u64 = 1 << 51;
 
 /// [`add_products`](super::fused_sum::add_products), compiled for this processor.
 pub type AddProducts = fn([&FiniteMatrix; 3], (usize, usize), (usize, usize)) -> Sums;
@@ -80,19 +75,6 @@ fn floats(op: &Product, [a, b, c]: [&BitMatrix; 3], add_products: AddProducts) -
     c.iter().enumerate().map(element).collect()
 }
 
-/// A product and the sum so far, in `f64`. Of several operands that are no numbers, that of B passes first, then the sum.
-fn fused_wide(a: u64, b: u64, sum: u64) -> u64 {
-    let [x, y, z] = [a, b, sum].map(f64::from_bits);
-    let next = x.mul_add(y, z);
-    match () {
-        () if !next.is_nan() => next.to_bits(),
-        () if y.is_nan() => b | QUIET,
-        () if z.is_nan() => sum | QUIET,
-        () if x.is_nan() => a | QUIET,
-        () => MADE,
-    }
-}
-
 /// The product of two elements; of words that hold several, the sum of their products.
 fn integer_product(op: &Product, x: u64, y: u64) -> i64 {
     match op.a.scalar {
@@ -139,7 +121,7 @@ pub fn product(
             .map(|index| {
                 (0..depth).fold(c[index], |sum, k| {
                     let (x, y) = pair(index, k);
-                    fused_wide(a[x], b[y], sum)
+                    w64::fma(a[x], b[y], sum)
                 })
             })
             .collect(),
@@ -162,6 +144,7 @@ pub fn product(
 
 #[cfg(test)]
 mod tests {
+    use super::super::float::{MADE, QUIET};
     use super::super::fused_sum::NAN;
     use super::super::fused_sum::add_products;
     use super::*;

@@ -404,13 +404,15 @@ macro_rules! carry {
             &[d, a, b, reads, writes]: &Operands,
         ) {
             let (a, b) = (*registers.$get($file(a)), *registers.$get($file(b)));
-            let before = if reads == 0 { 0 } else { registers.carry };
+            // A difference that nothing was borrowed from before begins with a carry.
+            let none = if SUBTRACT { u32::MAX } else { 0 };
+            let before = if reads == 0 { none } else { registers.carry };
             let mut after = registers.carry;
             let dst = registers.$get_mut($file(d));
             for lane in lanes(active.mask) {
                 let flag = before & BIT[lane] != 0;
                 let (value, out) = if SUBTRACT {
-                    $width::sub_borrow(a[lane], b[lane], flag)
+                    $width::sub_carry(a[lane], b[lane], flag)
                 } else {
                     $width::add_carry(a[lane], b[lane], flag)
                 };
