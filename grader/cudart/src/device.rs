@@ -184,8 +184,10 @@ impl<'a> Code<'a> {
 /// The address and the size of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbol {
-    /// Its address in global memory; `None` for a constant, which has no address that the host could use.
+    /// Its address in global memory; `None` for a constant of the virtual machine.
     pub address: Option<u64>,
+    /// The address of such a constant, if copies may use it.
+    pub constant_address: Option<u64>,
     /// Its size in bytes.
     pub bytes: u64,
 }
@@ -339,6 +341,8 @@ pub struct Launched {
 pub struct KernelInfo {
     /// The size of each parameter in bytes.
     pub params: Vec<u32>,
+    /// Where each parameter begins in a buffer of all, if known.
+    pub param_starts: Option<Vec<u32>>,
     /// The static shared memory in bytes.
     pub shared: u32,
     /// The most threads of a block, by the launch bounds of the kernel and by the device.

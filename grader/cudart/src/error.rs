@@ -43,6 +43,8 @@ errors! {
     INVALID_MEMCPY_DIRECTION = 21, "cudaErrorInvalidMemcpyDirection", "invalid copy direction for memcpy";
     INVALID_FILTER_SETTING = 26, "cudaErrorInvalidFilterSetting", "linear filtering not supported for non-float type";
     INVALID_NORM_SETTING = 27, "cudaErrorInvalidNormSetting", "read as normalized float not supported for 32-bit non float type";
+    INSUFFICIENT_DRIVER = 35, "cudaErrorInsufficientDriver", "CUDA driver version is insufficient for CUDA runtime version";
+    DEVICES_UNAVAILABLE = 46, "cudaErrorDevicesUnavailable", "CUDA-capable device(s) is/are busy or unavailable";
     MISSING_CONFIGURATION = 52, "cudaErrorMissingConfiguration", "__global__ function call is not configured";
     LAUNCH_MAX_DEPTH_EXCEEDED = 65, "cudaErrorLaunchMaxDepthExceeded", "launch would exceed maximum depth of nested launches";
     INVALID_DEVICE_FUNCTION = 98, "cudaErrorInvalidDeviceFunction", "invalid device function";
@@ -70,6 +72,7 @@ errors! {
     HARDWARE_STACK = 714, "cudaErrorHardwareStackError", "hardware stack error";
     ILLEGAL_INSTRUCTION = 715, "cudaErrorIllegalInstruction", "an illegal instruction was encountered";
     MISALIGNED_ADDRESS = 716, "cudaErrorMisalignedAddress", "misaligned address";
+    INVALID_ADDRESS_SPACE = 717, "cudaErrorInvalidAddressSpace", "operation not supported on global/shared address space";
     INVALID_PC = 718, "cudaErrorInvalidPc", "invalid program counter";
     LAUNCH_FAILURE = 719, "cudaErrorLaunchFailure", "unspecified launch failure";
     COOPERATIVE_LAUNCH_TOO_LARGE = 720, "cudaErrorCooperativeLaunchTooLarge", "too many blocks in cooperative launch";

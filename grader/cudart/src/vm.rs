@@ -21,7 +21,7 @@ use profile::Profiles;
 use ptxvm::finding::{Check, Fault};
 use ptxvm::{
     Access, BufferId, ChildLaunch, Finding, FindingKind, HostFault, Init, Kernel, LaunchError,
-    Memory, Module, Options, Touch, TouchedBytes,
+    Memory, Module, Options, ParamType, Touch, TouchedBytes,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,6 +84,8 @@ pub struct VmDevice {
     used: u64,
     /// Bytes of the variables of all modules.
     variables: u64,
+    /// The constants that programs have asked the addresses of, by these.
+    constants: BTreeMap<u64, AddressedConstant>,
     clock: u64,
     launches: usize,
     /// The kernels of launches that were refused before they came here.
@@ -96,6 +98,14 @@ pub struct VmDevice {
     late: bool,
     /// Why the last launch was refused, if it was.
     refused: Option<LaunchError>,
+}
+
+/// A constant that copies may name by its address.
+#[derive(Clone, Debug)]
+struct AddressedConstant {
+    module: u64,
+    name: String,
+    bytes: u64,
 }
 
 /// A module on the device.
@@ -290,6 +300,29 @@ impl VmDevice {
         if inside { Ok(()) } else { Err(CudaError::INVALID_VALUE) }
     }
 
+    /// The address by which copies may name a constant: that which kernels of its module see. Kernels of several modules see theirs at
+    /// the same addresses, so only one of them has any.
+    fn give_constant_an_address(&mut self, module: u64, name: &str, bytes: u64) -> Option<u64> {
+        let address = self.loaded(module).ok()?.module.constant_address(name)?;
+        let others = std::mem::take(&mut self.constants);
+        self.constants =
+            others.into_iter().filter(|(_, of)| self.loaded(of.module).is_ok()).collect();
+        if self.constants.values().any(|of| of.module != module) {
+            return None;
+        }
+        let name = name.to_owned();
+        self.constants.insert(address, AddressedConstant { module, name, bytes });
+        Some(address)
+    }
+
+    /// The constant that holds so many bytes at an address, and where they begin in it.
+    fn constant_at(&self, address: u64, bytes: u64) -> Option<(AddressedConstant, u64)> {
+        let (start, constant) = self.constants.range(..=address).next_back()?;
+        let offset = address - start;
+        let inside = offset.checked_add(bytes).is_some_and(|end| end <= constant.bytes);
+        (inside && self.memory.locate(address).is_none()).then(|| (constant.clone(), offset))
+    }
+
     /// The address of the `bytes` bytes at `offset` of a variable; `None` for a constant.
     fn part_of(&mut self, module: u64, name: &str, offset: u64, bytes: u64) -> Answer<Option<u64>> {
         let symbol = self.symbol(module, name)?;
@@ -318,8 +351,10 @@ impl VmDevice {
                         .map(|outcome| (outcome, None))
                 }
             })?;
+        let found = self.find(launch.module, &launch.kernel);
+        let clustered = found.is_ok_and(|(_, kernel)| kernel.cluster().is_some());
         let (outcome, counters) = outcome.map_err(|error| {
-            let code = refusal(&error, launch);
+            let code = refusal(&error, launch, clustered);
             self.refused = Some(error);
             code
         })?;
@@ -353,7 +388,7 @@ fn outside(fault: HostFault) -> CudaError {
 }
 
 /// The error that a GPU returns for a launch that cannot start.
-fn refusal(error: &LaunchError, launch: &Launch) -> CudaError {
+fn refusal(error: &LaunchError, launch: &Launch, clustered: bool) -> CudaError {
     match error {
         // No other reason is likely.
         LaunchError::Configuration(_)
@@ -362,7 +397,8 @@ fn refusal(error: &LaunchError, launch: &Launch) -> CudaError {
             CudaError::COOPERATIVE_LAUNCH_TOO_LARGE
         }
         LaunchError::Configuration(_)
-            if launch.cluster.is_some() && hardware::can_launch(launch.grid, launch.block) =>
+            if (clustered || launch.cluster.is_some())
+                && hardware::can_launch(launch.grid, launch.block) =>
         {
             CudaError::INVALID_CLUSTER_SIZE
         }
@@ -370,6 +406,17 @@ fn refusal(error: &LaunchError, launch: &Launch) -> CudaError {
         LaunchError::Configuration(_) | LaunchError::Parameters(_) => CudaError::INVALID_VALUE,
         LaunchError::Refused(_) => CudaError::NOT_SUPPORTED,
     }
+}
+
+/// Where each parameter begins in a buffer of all: at the next place that has its alignment.
+fn starts(params: &[ParamType]) -> Vec<u32> {
+    let mut end = 0;
+    let start = |param: &ParamType| {
+        let start = (end as usize).next_multiple_of(param.align.max(1));
+        end = (start + param.size) as u32;
+        start as u32
+    };
+    params.iter().map(start).collect()
 }
 
 /// The error by which CUDA reports how a GPU stopped a kernel.
@@ -444,33 +491,46 @@ impl Device for VmDevice {
     }
 
     fn write(&mut self, address: u64, bytes: Bytes<&[u8]>) -> Answer<()> {
+        if let Some((of, offset)) = self.constant_at(address, bytes.0.len() as u64) {
+            return self.write_symbol(of.module, &of.name, offset, bytes);
+        }
         self.memory.write(address, bytes.0).map_err(outside)
     }
 
     fn read(&mut self, address: u64, bytes: u64) -> Answer<Bytes<Vec<u8>>> {
+        if let Some((of, offset)) = self.constant_at(address, bytes) {
+            return self.read_symbol(of.module, &of.name, offset, bytes);
+        }
         let bytes = usize::try_from(bytes).map_err(|_| CudaError::INVALID_VALUE)?;
         self.memory.read(address, bytes).map(Bytes).map_err(outside)
     }
 
     fn fill(&mut self, address: u64, bytes: u64, value: u8) -> Answer<()> {
         // Checks the range before it allocates the bytes, because a wrong count could be huge.
-        self.check(address, bytes)?;
-        self.memory.write(address, &vec![value; bytes as usize]).map_err(outside)
+        if self.constant_at(address, bytes).is_none() {
+            self.check(address, bytes)?;
+        }
+        self.write(address, Bytes(&vec![value; bytes as usize]))
     }
 
     fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Answer<()> {
+        if [to, from].iter().any(|&end| self.constant_at(end, bytes).is_some()) {
+            let body = self.read(from, bytes)?.0;
+            return self.write(to, Bytes(&body));
+        }
         self.check(from, bytes)?;
         self.memory.copy(to, from, bytes as usize).map_err(outside)
     }
 
-    fn symbol(&mut self, module: u64, name: &str) -> Answer<Symbol> {
-        let module = Arc::clone(&self.loaded(module)?.module);
+    fn symbol(&mut self, number: u64, name: &str) -> Answer<Symbol> {
+        let module = Arc::clone(&self.loaded(number)?.module);
         if let Some((_, size)) = module.constant(name) {
-            return Ok(Symbol { address: None, bytes: size as u64 });
+            let constant_address = self.give_constant_an_address(number, name, size as u64);
+            return Ok(Symbol { address: None, constant_address, bytes: size as u64 });
         }
         let (address, size) =
             module.variable(&mut self.memory, name).ok_or(CudaError::INVALID_SYMBOL)?;
-        Ok(Symbol { address: Some(address), bytes: size as u64 })
+        Ok(Symbol { address: Some(address), constant_address: None, bytes: size as u64 })
     }
 
     fn write_symbol(
@@ -514,6 +574,7 @@ impl Device for VmDevice {
         });
         Ok(KernelInfo {
             params: kernel.params().iter().map(|param| param.size as u32).collect(),
+            param_starts: Some(starts(kernel.params())),
             shared: kernel.static_shared(),
             max_threads: kernel.max_threads(),
             registers: REGISTERS,

@@ -75,6 +75,11 @@ pub fn understood(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
             all.push(word.clone());
             continue;
         };
+        if option == "-nvcc-option" {
+            // Whatever follows is its value, though it looks like an option.
+            all.push(own.next().map_or_else(|| word.clone(), |value| handed(value)));
+            continue;
+        }
         let long = option.strip_prefix('-');
         let option = long.unwrap_or(option);
         let name = option.split('=').next().unwrap_or(option);
@@ -139,6 +144,7 @@ mod tests {
             ),
             ("grader run x.cu -Xcompiler=-Wall", "grader run x.cu --nvcc-option=-Xcompiler=-Wall"),
             ("grader run -rdc=true x.cu", "grader run --nvcc-option=-rdc=true x.cu"),
+            ("grader run --nvcc-option -lcuda x.cu", "grader run --nvcc-option=-lcuda x.cu"),
             (
                 "grader run x.cu --maxrregcount 32",
                 "grader run x.cu --nvcc-option=--maxrregcount=32",

@@ -288,6 +288,12 @@ fn attribute(known: &Properties, which: c_int) -> Option<c_int> {
         13 => 1_000_000,
         14 | 30 => 512,
         16 => known.multiprocessors as c_int,
+        // Texels of textures along each axis, and layers (CUDA C++ Programming Guide, "Compute Capabilities").
+        21 | 22 => 131_072,
+        23 => 65_536,
+        24..=26 => 16_384,
+        27 | 28 => 32_768,
+        29 => 2_048,
         19 | 31 | 41 | 78 | 79 | 80 | 83 | 90 | 95 | 99 | 115 => 1,
         36 => 2_000_000,
         37 => 256,
@@ -295,6 +301,8 @@ fn attribute(known: &Properties, which: c_int) -> Option<c_int> {
         39 => multiprocessor.threads() as c_int,
         40 | 87 => 2,
         75 => known.capability.0 as c_int,
+        // Launches of clusters.
+        120 => c_int::from(known.capability.0 >= 9),
         76 => known.capability.1 as c_int,
         81 => multiprocessor.shared as c_int,
         97 => multiprocessor.block_shared() as c_int,

@@ -116,10 +116,27 @@ unsafe extern "C" fn cuGetErrorString(code: u32, to: *mut *const c_char) -> u32 
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuGetErrorName(code: u32, to: *mut *const c_char) -> u32 {
-    let name = CudaError(code).name().unwrap_or("cudaSuccess");
+    let own = OWN_NAMES.iter().find(|(other, _)| *other == code);
+    let name = own.map_or_else(
+        || name_of_driver(CudaError(code).name().unwrap_or("cudaSuccess")),
+        |(_, name)| format!("CUDA_ERROR_{name}"),
+    );
     // SAFETY: the program passes null or the place of a pointer.
-    unsafe { tell(code, to, lasting(&name_of_driver(name))) }
+    unsafe { tell(code, to, lasting(&name)) }
 }
+
+/// What the driver calls otherwise than the runtime.
+const OWN_NAMES: [(u32, &str); 9] = [
+    (CudaError::MEMORY_ALLOCATION.0, "OUT_OF_MEMORY"),
+    (CudaError::INITIALIZATION.0, "NOT_INITIALIZED"),
+    (CudaError::CUDART_UNLOADING.0, "DEINITIALIZED"),
+    (CudaError::DEVICES_UNAVAILABLE.0, "DEVICE_UNAVAILABLE"),
+    (CudaError::INVALID_KERNEL_IMAGE.0, "INVALID_IMAGE"),
+    (CudaError::NO_KERNEL_IMAGE.0, "NO_BINARY_FOR_GPU"),
+    (CudaError::INVALID_RESOURCE_HANDLE.0, "INVALID_HANDLE"),
+    (CudaError::SYMBOL_NOT_FOUND.0, "NOT_FOUND"),
+    (CudaError::LAUNCH_FAILURE.0, "LAUNCH_FAILED"),
+];
 
 /// `CUDA_ERROR_INVALID_VALUE` for `cudaErrorInvalidValue`.
 fn name_of_driver(name: &str) -> String {

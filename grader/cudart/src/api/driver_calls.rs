@@ -8,7 +8,7 @@ use super::device::{
 };
 use super::launch::{
     Asked, cudaFuncSetAttribute, cudaFuncSetCacheConfig,
-    cudaOccupancyMaxActiveBlocksPerMultiprocessor, function_attributes, launch,
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor, function_attributes, launch, parameters,
 };
 use super::libraries::{
     cudaLibraryGetGlobal, cudaLibraryGetKernel, cudaLibraryUnload, load_data, load_file,
@@ -23,7 +23,7 @@ use super::streams::{
     cudaEventRecord, cudaEventSynchronize, cudaStreamCreateWithFlags, cudaStreamCreateWithPriority,
     cudaStreamDestroy, cudaStreamQuery, cudaStreamSynchronize, cudaStreamWaitEvent,
 };
-use crate::client::{complain, enter};
+use crate::client::{Client, complain, enter};
 use crate::error::{CudaError, SUCCESS};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -216,7 +216,48 @@ unsafe extern "C" fn cuFuncGetAttribute(
     })
 }
 
-/// Arguments in one buffer (`extra`) are refused, because their places in it are not known.
+/// What `extra` of a launch has: numbers, each but the last with a value behind it (CUDA Driver API, "cuLaunchKernel").
+const EXTRA_END: usize = 0;
+const EXTRA_BUFFER: usize = 1;
+const EXTRA_BYTES: usize = 2;
+
+/// Pointers to the arguments in a buffer that `extra` names.
+///
+/// # Safety
+/// `extra` ends with [`EXTRA_END`], and what it has is as the driver asks.
+unsafe fn arguments_in_buffer(
+    client: &mut Client,
+    host: *const c_void,
+    extra: *const *const c_void,
+) -> Result<Vec<*const c_void>, CudaError> {
+    let (mut buffer, mut bytes) = (std::ptr::null::<u8>(), 0);
+    for index in (0..).step_by(2) {
+        // SAFETY: by contract.
+        let (what, value) = unsafe { (*extra.add(index) as usize, extra.add(index + 1)) };
+        match what {
+            EXTRA_END => break,
+            // SAFETY: by contract.
+            EXTRA_BUFFER => buffer = unsafe { *value }.cast(),
+            // SAFETY: by contract.
+            EXTRA_BYTES => bytes = unsafe { *(*value).cast::<usize>() },
+            _ => return Err(CudaError::INVALID_VALUE),
+        }
+    }
+    let (sizes, starts) = parameters(client, host)?;
+    let Some(starts) = starts else {
+        complain(
+            "arguments of cuLaunchKernel in one buffer are not supported here: pass kernelParams",
+        );
+        return Err(CudaError::NOT_SUPPORTED);
+    };
+    let end = sizes.iter().zip(&starts).map(|(size, start)| (size + start) as usize).max();
+    if buffer.is_null() || bytes < end.unwrap_or(0) {
+        return Err(CudaError::INVALID_VALUE);
+    }
+    // SAFETY: each begins within the buffer.
+    Ok(starts.iter().map(|&start| unsafe { buffer.add(start as usize) }.cast()).collect())
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuLaunchKernel(
     host: *const c_void,
@@ -229,12 +270,20 @@ unsafe extern "C" fn cuLaunchKernel(
     shared: c_uint,
     stream: HandleValue,
     args: *const *const c_void,
-    extra: *const c_void,
+    extra: *const *const c_void,
 ) -> u32 {
+    let mut places = Vec::new();
     if !extra.is_null() && args.is_null() {
-        complain("arguments of cuLaunchKernel in one buffer are not supported: pass kernelParams");
-        return enter(|_| Err(CudaError::NOT_SUPPORTED));
+        let code = enter(|client| {
+            // SAFETY: the program passes what the driver asks for.
+            places = unsafe { arguments_in_buffer(client, host, extra)? };
+            Ok(())
+        });
+        if code != SUCCESS {
+            return code;
+        }
     }
+    let args = if places.is_empty() { args } else { places.as_ptr() };
     let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
     let asked = asked(host, grid, block, shared, args);
     // SAFETY: the program passes as many arguments as the kernel has.

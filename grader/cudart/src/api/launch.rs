@@ -50,6 +50,15 @@ fn find(client: &mut Client, host: *const c_void) -> Result<Named, CudaError> {
     Ok(Named { module, name, info, opted_in, large_clusters })
 }
 
+/// The size of each parameter of a kernel, and where each begins in a buffer of all, if known.
+pub(super) fn parameters(
+    client: &mut Client,
+    host: *const c_void,
+) -> Result<(Vec<u32>, Option<Vec<u32>>), CudaError> {
+    let info = find(client, host)?.info;
+    Ok((info.params, info.param_starts))
+}
+
 fn multiprocessor(client: &mut Client) -> Result<Multiprocessor, CudaError> {
     Ok(Multiprocessor::of(client.known_properties()?.capability))
 }
@@ -446,7 +455,9 @@ unsafe extern "C" fn cudaOccupancyAvailableDynamicSMemPerBlock(
         let multiprocessor = multiprocessor(client)?;
         let each = u64::from(multiprocessor.shared) / blocks.ok_or(CudaError::INVALID_VALUE)?;
         let own = u64::from(kernel.info.shared) + u64::from(multiprocessor.reserved);
-        let left = each.saturating_sub(own).min(multiprocessor.block_shared().into());
+        // More than that a launch gets only if the program has opted in.
+        let allowed = SHARED_WITHOUT_OPT_IN.saturating_sub(kernel.info.shared);
+        let left = each.saturating_sub(own).min(allowed.max(kernel.opted_in).into());
         // SAFETY: null is refused; else the program says it is a size.
         unsafe { put(to, left as usize) }
     })

@@ -119,8 +119,8 @@ fn kernel(client: &mut Client, handle: u64, name: &str) -> Result<u64, CudaError
 fn variable(client: &mut Client, handle: u64, name: &str) -> Result<(u64, u64), CudaError> {
     let module = client.module(loaded(handle)?)?;
     let symbol = client.symbol(module, name).map_err(|_| CudaError::SYMBOL_NOT_FOUND)?;
-    let Some(address) = symbol.address else {
-        complain("the address of a __constant__ variable is not supported");
+    let Some(address) = symbol.address.or(symbol.constant_address) else {
+        complain("the addresses of __constant__ variables of several modules are not supported");
         return Err(CudaError::NOT_SUPPORTED);
     };
     // From now on copies may use this address.

@@ -317,6 +317,9 @@ pub(super) unsafe extern "C" fn cudaEventElapsedTime(
     until: HandleValue,
 ) -> u32 {
     enter(|client| {
+        if to.is_null() {
+            return Err(CudaError::INVALID_VALUE);
+        }
         let (first, second) = (event(client, from)?, event(client, until)?);
         let ((Some(_), true), (Some(_), true)) = (first, second) else {
             return Err(CudaError::INVALID_RESOURCE_HANDLE);
@@ -335,7 +338,7 @@ pub(super) unsafe extern "C" fn cudaEventElapsedTime(
         };
         let time_of = |handle| event(client, handle).map(|(recorded, _)| recorded.map_or(0.0, at));
         let milliseconds = (time_of(until)? - time_of(from)?) / 1e6;
-        // SAFETY: null is refused; else the program says it is a float.
+        // SAFETY: it is not null, and the program says it is a float.
         unsafe { put(to, milliseconds as f32) }
     })
 }

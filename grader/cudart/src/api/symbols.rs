@@ -226,8 +226,10 @@ unsafe extern "C" fn cudaGetSymbolAddress(to: *mut u64, symbol: *const c_void) -
     enter(|client| {
         let (module, name) = find(client, symbol)?;
         let symbol = client.symbol(module, &name)?;
-        let Some(address) = symbol.address else {
-            complain("the address of a __constant__ variable is not supported");
+        let Some(address) = symbol.address.or(symbol.constant_address) else {
+            complain(
+                "the addresses of __constant__ variables of several modules are not supported",
+            );
             return Err(CudaError::NOT_SUPPORTED);
         };
         // From now on copies may use this address.

@@ -204,7 +204,7 @@ impl Device for GpuDevice {
         // SAFETY: the module is loaded.
         let found = unsafe { result::module::get_global(handle, name) };
         let (address, bytes) = found.map_err(|_| CudaError::INVALID_SYMBOL)?;
-        Ok(Symbol { address: Some(address), bytes: bytes as u64 })
+        Ok(Symbol { address: Some(address), constant_address: None, bytes: bytes as u64 })
     }
 
     fn write_symbol(
@@ -238,6 +238,7 @@ impl Device for GpuDevice {
         };
         Ok(KernelInfo {
             params: declared.params.iter().map(|param| param.size as u32).collect(),
+            param_starts: None,
             shared: declared.shared as u32,
             max_threads: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             registers: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,

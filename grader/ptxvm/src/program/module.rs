@@ -8,6 +8,7 @@ use super::code::Program;
 use super::symbols::Symbols;
 use crate::error::LoadError;
 use crate::finding::SharedArray;
+use crate::isa::window::Window;
 use crate::memory::Memory;
 use crate::memory::buffer::BufferId;
 use crate::memory::flat::Flat;
@@ -109,6 +110,12 @@ impl Module {
     pub fn constant(&self, name: &str) -> Option<(usize, usize)> {
         let found = self.constant_names.iter().find(|constant| constant.name == name)?;
         Some((found.start as usize, found.size))
+    }
+
+    /// The generic address at which its kernels see a `.const` variable.
+    pub fn constant_address(&self, name: &str) -> Option<u64> {
+        let (start, _) = self.constant(name)?;
+        Some(Window::Const.base() + start as u64)
     }
 
     /// The bytes of a `.const` variable from `offset` on; None where they are not inside it.
@@ -231,6 +238,11 @@ impl Kernel {
     /// Sizes and alignments of the parameters, in the order of the declaration.
     pub fn params(&self) -> &[ParamType] {
         &self.params
+    }
+
+    /// The blocks of a cluster in x, y and z, if the kernel says so (`__cluster_dims__`).
+    pub fn cluster(&self) -> Option<[u32; 3]> {
+        self.program.cluster.size
     }
 
     /// The most threads that a block may have, by its launch bounds (`__launch_bounds__`) and the device.

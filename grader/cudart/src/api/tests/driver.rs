@@ -111,6 +111,8 @@ fn codes_have_the_names_of_the_driver() {
         (unsafe { cuGetErrorName(code, &raw mut name) }, name)
     };
     assert_eq!(text(name(INVALID_VALUE).1), "CUDA_ERROR_INVALID_VALUE");
+    assert_eq!(text(name(2).1), "CUDA_ERROR_OUT_OF_MEMORY");
+    assert_eq!(text(name(500).1), "CUDA_ERROR_NOT_FOUND");
     assert_eq!(text(name(SUCCESS).1), "CUDA_SUCCESS");
     let (code, none) = name(12_345);
     assert!(code == INVALID_VALUE && none.is_null());

@@ -36,7 +36,7 @@ unsafe extern "C" {
         shared: c_uint,
         stream: u64,
         args: *const *const c_void,
-        extra: *const c_void,
+        extra: *const *const c_void,
     ) -> u32;
     safe fn cuMemsetD32_v2(address: u64, value: c_uint, count: usize) -> u32;
     safe fn cuCtxSynchronize() -> u32;
@@ -83,7 +83,7 @@ fn the_driver_loads_and_launches() {
         }
         let argument = (&raw const words).cast::<c_void>();
         let args = [argument];
-        let launch = |args: *const *const c_void, extra: *const c_void| {
+        let launch = |args: *const *const c_void, extra: *const *const c_void| {
             cuLaunchKernel(adds, 1, 1, 1, 32, 1, 1, 0, 0, args, extra)
         };
         assert_eq!(launch(args.as_ptr(), std::ptr::null()), SUCCESS);
@@ -95,8 +95,17 @@ fn the_driver_loads_and_launches() {
         let beyond =
             cuLaunchKernel(adds, 1, 1, 1, 129, 1, 1, 0, 0, args.as_ptr(), std::ptr::null());
         assert_eq!(beyond, INVALID_VALUE);
+        // All arguments in one buffer: its address behind 1, the place of its size behind 2, and 0.
         let null = std::ptr::null();
-        assert_eq!(launch(null, args.as_ptr().cast()), NOT_SUPPORTED);
+        let number = |number: usize| std::ptr::without_provenance::<c_void>(number);
+        let mut size = 8usize;
+        let extra = |size: *const usize| [number(1), argument, number(2), size.cast(), null];
+        assert_eq!(launch(null.cast(), extra(&raw const size).as_ptr()), SUCCESS);
+        found[..32].fill(0x0102_0312);
+        assert_eq!(program.read(words), found);
+        size = 7;
+        assert_eq!(launch(null.cast(), extra(&raw const size).as_ptr()), INVALID_VALUE);
+        assert_eq!(launch(null.cast(), [number(5), null, null].as_ptr()), INVALID_VALUE);
         assert_eq!(cuModuleUnload(module), SUCCESS);
         assert_eq!(cuModuleUnload(module), INVALID_RESOURCE_HANDLE);
         assert_ne!(launch(args.as_ptr(), null.cast()), SUCCESS);

@@ -98,6 +98,18 @@ fn frees() {
     // SAFETY: addresses of variables.
     assert_eq!(unsafe { cudaMemGetInfo(&raw mut free, &raw mut total) }, SUCCESS);
     assert_eq!(free, total, "nothing is left behind");
+    // As on an H100, either may be null.
+    let null = std::ptr::null_mut();
+    let mut alone = 0;
+    // SAFETY: the same, or null.
+    let codes = unsafe {
+        [
+            cudaMemGetInfo(&raw mut alone, null),
+            cudaMemGetInfo(null, &raw mut total),
+            cudaMemGetInfo(null, null),
+        ]
+    };
+    assert_eq!((codes, alone), ([SUCCESS; 3], free));
 }
 
 #[test]

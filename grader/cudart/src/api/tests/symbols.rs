@@ -17,6 +17,7 @@ unsafe extern "C" {
     ) -> u32;
     fn cudaGetSymbolAddress(to: *mut u64, symbol: *const c_void) -> u32;
     fn cudaGetSymbolSize(to: *mut usize, symbol: *const c_void) -> u32;
+    safe fn cudaMemset(address: u64, value: c_int, bytes: usize) -> u32;
 }
 
 fn write(which: usize, values: &[i32], offset: usize, kind: c_int) -> u32 {
@@ -91,4 +92,14 @@ fn questions_about_variables() {
     assert_eq!((code, program.read(counter)), (SUCCESS, [5]));
     assert_eq!(cudaFree(counter), INVALID_VALUE, "it is the module's");
     assert_eq!(program.read(counter), [5]);
+    // A constant has an address too, by which copies read and write it.
+    assert_eq!(write(TABLE, &[1, 2, 3, 4], 0, HOST_TO_DEVICE), SUCCESS);
+    let (code, table) = address(TABLE);
+    assert_eq!((code, program.read(table)), (SUCCESS, [1, 2, 3, 4]));
+    assert_eq!(
+        (cudaMemset(table + 4, 0, 8), read(TABLE, 8, DEVICE_TO_HOST)),
+        (SUCCESS, (SUCCESS, 0))
+    );
+    assert_eq!(program.read(table), [1, 0, 0, 4]);
+    assert_eq!(cudaMemset(table + 4, 0, 16), INVALID_VALUE);
 }
