@@ -163,17 +163,19 @@ fn first_failure<'d>(
             slot.case();
         }
     };
-    let threads = rayon::current_num_threads();
-    thread::scope(|scope| {
-        for _ in 1..threads {
-            match order {
-                Order::SideBySide => scope.spawn(work),
-                Order::OneByOne => scope.spawn(build),
-            };
-        }
-        work();
-        run.is_over.store(true, Ordering::Relaxed);
-    });
+    let more = 1..rayon::current_num_threads();
+    match order {
+        // The threads of the machine's own pool: whoever waits for others there goes on with what they have to do.
+        Order::SideBySide => rayon::scope(|scope| {
+            more.for_each(|_| scope.spawn(|_| work()));
+            work();
+        }),
+        Order::OneByOne => thread::scope(|scope| {
+            more.for_each(|_| _ = scope.spawn(build));
+            work();
+            run.is_over.store(true, Ordering::Relaxed);
+        }),
+    }
     run.outcome()
 }
 
