@@ -23,7 +23,7 @@ use report::picture;
 use report::{Compile, Reporter, RunInfo, Summary};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 use toolchain::Toolchain;
 use toolchain::spinner::{self, DelayedSpinner};
@@ -87,6 +87,25 @@ pub(super) fn grade(
     gpu: Option<RemoteGpu>,
     reporter: &mut dyn Reporter,
 ) -> Result<Summary, Failure> {
+    thread::scope(|scope| {
+        // A program that passes the tests needs them, and the tests keep one core busy.
+        let drawn = job.drawn.then(|| scope.spawn(|| DrawnCases::new(job.spec, job.seed)));
+        grade_with(job, (toolchain, gpu), reporter, || drawn.map(joined))
+    })
+}
+
+/// What a thread computed.
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// [`grade()`] with the drawn cases that `drawn` waits for, if any are drawn.
+fn grade_with<'d>(
+    job: &Job<'_>,
+    (toolchain, gpu): (&Toolchain, Option<RemoteGpu>),
+    reporter: &mut dyn Reporter,
+    drawn: impl FnOnce() -> Option<DrawnCases<'d>>,
+) -> Result<Summary, Failure> {
     let Job { workbook, puzzle, spec, .. } = *job;
     original_stub::check_present(workbook, puzzle, job.source)?;
     // Draws the data while the compiler runs.
@@ -95,7 +114,7 @@ pub(super) fn grade(
             DelayedSpinner::new(&format!("compiling {}", workbook.relative(job.source).display()));
         let cases = scope.spawn(|| grade::cases(spec, job.tests, job.seed));
         let program = grade::compile(toolchain, workbook, spec, job.source, gpu.as_ref());
-        (program, cases.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        (program, joined(cases))
     });
     let (program, cases) = (program?, cases?);
     // A GPU is timed, and kernels on the virtual machine share all cores.
@@ -161,9 +180,11 @@ pub(super) fn grade(
     }
     let mut total = cases.len();
     // A test with a name teaches more.
-    if job.drawn && passed == total {
+    if passed == total
+        && let Some(drawn) = drawn()
+    {
         let spinner = DelayedSpinner::new("running drawn sizes");
-        let verdict = drawn::judge(&machine, &program, &DrawnCases::new(spec, job.seed))?;
+        let verdict = drawn::judge(&machine, &program, &drawn)?;
         drop(spinner);
         if let Some(verdict) = verdict {
             total += 1;
