@@ -358,8 +358,9 @@ fn with_a_read_of_what_is_not_written_the_part_that_is_written_is_shown() {
     }];
     let diff = &mut verdict.diffs[0];
     diff.cause = Some(Cause::OnlyStartWritten { count: 16, block: 0 });
-    let is_shown =
-        |verdict: &TestVerdict| report(UNICODE, &[verdict.clone()]).contains("only the first 16");
+    let is_shown = |verdict: &TestVerdict| {
+        report(UNICODE, std::slice::from_ref(verdict)).contains("only the first 16")
+    };
     assert!(!is_shown(&verdict));
     let calls = vec![StoringCall::Fill];
     let calls = StoringCalls { calls, threads: None, before: None, instead: None };

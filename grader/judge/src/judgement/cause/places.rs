@@ -91,9 +91,6 @@ pub(super) fn shifted(view: &View) -> Option<Cause> {
     None
 }
 
-/// With fewer elements than this written there is no step from one to the next.
-const MIN_STEPS: usize = 3;
-
 /// Exactly those elements are written whose coordinates on two axes are equal, or every so many elements from some one on.
 pub(super) fn scattered_written(view: &View) -> Option<Cause> {
     let written: Vec<usize> = (0..view.written.len()).filter(|&i| view.written[i]).collect();
@@ -111,7 +108,7 @@ pub(super) fn scattered_written(view: &View) -> Option<Cause> {
         return Some(Cause::DiagonalWritten { first, second });
     }
     let (first, step) = match written[..] {
-        [first, second, ..] if written.len() >= MIN_STEPS => (first, second - first),
+        [first, second, ..] => (first, second - first),
         _ => return None,
     };
     let is_even = (0..view.written.len())
