@@ -123,12 +123,7 @@ fn confirmed(
         let other = &*trial.case;
         let Some(seen) = Seen::of(other, run, name) else { continue };
         let Some(formula) = formula(other, name, closed) else { continue };
-        let mut fits = compare_variants(&fitting, &seen.observation(formula));
-        // How a kernel compares a NaN follows from its comparisons, and hardly from the slip.
-        if seen.has_nan() {
-            let contradicted = fits.iter_mut().filter(|fit| **fit == Fit::Contradicts);
-            contradicted.for_each(|fit| *fit = Fit::Silent);
-        }
+        let fits = compare_variants(&fitting, &seen.observation(formula));
         // What comes out the same again, with the same results to come out, is seen once; and few different mistakes tell little.
         let explains = fits.contains(&Fit::Explains) && (is_telling || seen.differs(first));
         confirmed += usize::from(explains);
@@ -136,8 +131,10 @@ fn confirmed(
             same = None;
         }
         other_sizes |= explains && other.dims != case.dims;
-        // Enough runs agree; the others only tell variants apart, and what underflows in them may contradict all.
-        if at >= ENOUGH && confirmed > 0 && fits.iter().all(|fit| *fit == Fit::Contradicts) {
+        // Enough runs agree; the others only tell variants apart, and what underflows in them may contradict all. So may a NaN: what a
+        // kernel makes of it follows from its comparisons, and not from the slip.
+        let tells_apart = (at >= ENOUGH && confirmed > 0) || seen.has_nan();
+        if tells_apart && fits.iter().all(|fit| *fit == Fit::Contradicts) {
             continue;
         }
         let mut fits = fits.into_iter();
