@@ -55,7 +55,7 @@ pub(super) fn of_steps(steps: &HostSteps) -> String {
             "{right}, but the launches store only {some} of the {all} parts of {missing} along its first axis."
         ),
         (None, Some(next)) => format!(
-            "{right}, but no launch stores {missing}, the next step of the formula: look at {}, and at what follows.",
+            "{right}, but no launch stores {missing}, the next step of the formula: what is wrong comes after that, in {} or later.",
             text(next)
         ),
         (None, None) if *is_output => format!(
@@ -154,7 +154,7 @@ mod tests {
         let on_host = HostSteps { next: None, ..steps.clone() };
         let output = HostSteps { is_output: true, ..on_host.clone() };
         insta::assert_snapshot!([steps, part, on_host, output].map(|s| of_steps(&s)).join("\n"), @r"
-        probs is correct in device memory, but no launch stores each, the next step of the formula: look at loss(probs, a buffer), and at what follows.
+        probs is correct in device memory, but no launch stores each, the next step of the formula: what is wrong comes after that, in loss(probs, a buffer) or later.
         probs is correct in device memory, but the launches store only 4 of the 11 parts of each along its first axis.
         probs is correct in device memory, and no launch computes anything else from there: each, the next step of the formula, is left to the host code.
         probs is correct in device memory, and no launch computes anything else from there: the host code makes each of it.
