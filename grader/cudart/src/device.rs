@@ -345,6 +345,8 @@ pub struct KernelInfo {
     pub param_starts: Option<Vec<u32>>,
     /// The static shared memory in bytes.
     pub shared: u32,
+    /// The constant memory of its module in bytes.
+    pub constant: u32,
     /// The most threads of a block, by the launch bounds of the kernel and by the device.
     pub max_threads: u32,
     /// The registers of a thread, if known.

@@ -332,6 +332,8 @@ impl VmDevice {
     }
 }
 
+/// The local memory that a thread may have (CUDA C++ Programming Guide, "Compute Capabilities").
+const MOST_STACK: u64 = 512 << 10;
 /// The deepest launch from kernels (CUDA C++ Programming Guide, "Dynamic Parallelism").
 const DEEPEST: u32 = 24;
 /// What a launch below it ends with.
@@ -576,6 +578,7 @@ impl Device for VmDevice {
             params: kernel.params().iter().map(|param| param.size as u32).collect(),
             param_starts: Some(starts(kernel.params())),
             shared: kernel.static_shared(),
+            constant: loaded.module.constant_bytes() as u32,
             max_threads: kernel.max_threads(),
             registers: REGISTERS,
             ptx_version: loaded.target,
@@ -703,6 +706,9 @@ impl Device for VmDevice {
 
     /// Sets a limit. Only the heap's size affects kernels; the machine has its own bounds for the rest.
     fn set_limit(&mut self, limit: Limit, value: u64) -> Answer<()> {
+        if limit == Limit::StackSize && value > MOST_STACK {
+            return Err(CudaError::INVALID_VALUE);
+        }
         if limit == Limit::MallocHeapSize {
             if value > TOTAL {
                 return Err(CudaError::MEMORY_ALLOCATION);

@@ -36,6 +36,14 @@ struct Named {
     large_clusters: bool,
 }
 
+impl Named {
+    /// The static and dynamic shared memory that a block may have.
+    fn most_shared(&self) -> u64 {
+        let (own, opted_in) = (u64::from(self.info.shared), u64::from(self.opted_in));
+        u64::from(SHARED_WITHOUT_OPT_IN).max(own + opted_in)
+    }
+}
+
 fn find(client: &mut Client, host: *const c_void) -> Result<Named, CudaError> {
     if host.is_null() {
         return Err(CudaError::INVALID_DEVICE_FUNCTION);
@@ -144,8 +152,7 @@ pub(super) unsafe fn prepare(client: &mut Client, asked: &Asked) -> Result<Launc
     }
     let shared = shared as u64;
     let own = u64::from(kernel.info.shared);
-    let allowed = u64::from(SHARED_WITHOUT_OPT_IN).max(own + u64::from(kernel.opted_in));
-    if own.saturating_add(shared) > allowed {
+    if own.saturating_add(shared) > kernel.most_shared() {
         client.not_started(&kernel.name)?;
         let too_large = CudaError::COOPERATIVE_LAUNCH_TOO_LARGE;
         return Err(if cooperative { too_large } else { CudaError::INVALID_VALUE });
@@ -359,6 +366,7 @@ fn attributes(client: &mut Client, host: *const c_void) -> Result<Attributes, Cu
     };
     Ok(Attributes {
         shared: kernel.info.shared as usize,
+        constant: kernel.info.constant as usize,
         max_threads: kernel.info.max_threads as c_int,
         registers: kernel.info.registers as c_int,
         ptx_version: kernel.info.ptx_version as c_int,
@@ -435,8 +443,10 @@ unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         let threads = u32::try_from(block).ok().filter(|&threads| threads > 0);
         let threads = threads.ok_or(CudaError::INVALID_VALUE)?;
         let bytes = u64::from(kernel.info.shared).saturating_add(shared as u64);
-        let blocks =
+        let resident =
             multiprocessor(client)?.resident_blocks(threads, bytes.min(u64::from(u32::MAX)));
+        // What a launch could not have (see `prepare`) does not fit once.
+        let blocks = if bytes > kernel.most_shared() { 0 } else { resident };
         // SAFETY: null is refused; else the program says it is an int.
         unsafe { put(to, blocks as c_int) }
     })
@@ -456,8 +466,8 @@ unsafe extern "C" fn cudaOccupancyAvailableDynamicSMemPerBlock(
         let each = u64::from(multiprocessor.shared) / blocks.ok_or(CudaError::INVALID_VALUE)?;
         let own = u64::from(kernel.info.shared) + u64::from(multiprocessor.reserved);
         // More than that a launch gets only if the program has opted in.
-        let allowed = SHARED_WITHOUT_OPT_IN.saturating_sub(kernel.info.shared);
-        let left = each.saturating_sub(own).min(allowed.max(kernel.opted_in).into());
+        let allowed = kernel.most_shared().saturating_sub(kernel.info.shared.into());
+        let left = each.saturating_sub(own).min(allowed);
         // SAFETY: null is refused; else the program says it is a size.
         unsafe { put(to, left as usize) }
     })

@@ -240,6 +240,7 @@ impl Device for GpuDevice {
             params: declared.params.iter().map(|param| param.size as u32).collect(),
             param_starts: None,
             shared: declared.shared as u32,
+            constant: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES)?,
             max_threads: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             registers: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
             ptx_version: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_PTX_VERSION)?,

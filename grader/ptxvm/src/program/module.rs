@@ -112,6 +112,13 @@ impl Module {
         Some((found.start as usize, found.size))
     }
 
+    /// The bytes of all `.const` variables.
+    pub fn constant_bytes(&self) -> usize {
+        let ends =
+            self.constant_names.iter().map(|constant| constant.start as usize + constant.size);
+        ends.max().unwrap_or(0)
+    }
+
     /// The generic address at which its kernels see a `.const` variable.
     pub fn constant_address(&self, name: &str) -> Option<u64> {
         let (start, _) = self.constant(name)?;

@@ -115,6 +115,22 @@ fn shared_memory() {
     assert_eq!(launch(187 * kib), SUCCESS);
     assert_eq!(launch(187 * kib + 1), INVALID_VALUE);
     assert_eq!(cudaDeviceSynchronize(), SUCCESS);
+    // What a launch could not have does not fit on a multiprocessor either.
+    let fits = |which, shared| {
+        let mut blocks = -1;
+        // SAFETY: the address of a variable.
+        let code = unsafe {
+            let to = &raw mut blocks;
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(to, host(which), 32, shared)
+        };
+        (code, blocks)
+    };
+    assert_eq!([fits(SHARED, 187 * kib), fits(FILL, 48 * kib)], [(SUCCESS, 1), (SUCCESS, 4)]);
+    assert_eq!([fits(SHARED, 187 * kib + 1), fits(FILL, 48 * kib + 1)], [(SUCCESS, 0); 2]);
+    let mut attributes = [0; 18];
+    // SAFETY: the structure has this size.
+    let code = unsafe { cudaFuncGetAttributes(&raw mut attributes, host(FILL)) };
+    assert_eq!((code, attributes[1]), (SUCCESS, 16), "the constants of its module");
 }
 
 #[test]
