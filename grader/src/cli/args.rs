@@ -465,8 +465,9 @@ fn nvcc_option(option: &str) -> Result<String, String> {
         "c" | "compile" | "ptx" | "cubin" | "fatbin" | "E" | "preprocess" | "M" | "MM" | "MD"
         | "MMD" | "shared" | "lib" | "link" | "run" | "x" | "cudart" | "dryrun" | "keep"
         | "keep-dir" | "odir" | "objdir-as-tempdir" | "ccbin" | "cuda" => own(""),
+        // All that it means to the headers of the runtime.
         "default-stream" if option.ends_with("=per-thread") => {
-            Err("streams of threads are not supported; leave it out, or name streams".to_owned())
+            Ok("-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1".to_owned())
         }
         _ => without(&['$', '`', ';', '&', '|', '<', '>', '\n'], option),
     }
@@ -698,4 +699,19 @@ pub(super) fn arch(text: &str) -> Result<VirtualArch, String> {
         let names: Vec<String> = known.iter().map(|arch| format!("sm_{arch}")).collect();
         format!("the virtual machine supports {}", names.join(", "))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_default_stream_for_each_thread_is_a_macro() {
+        let macro_of_headers = Ok("-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1".to_owned());
+        for option in ["-default-stream=per-thread", "--default-stream=per-thread"] {
+            assert_eq!(nvcc_option(option), macro_of_headers);
+        }
+        let legacy = "-default-stream=legacy";
+        assert_eq!(nvcc_option(legacy), Ok(legacy.to_owned()));
+    }
 }
