@@ -69,6 +69,8 @@
 //!   what they order.
 //! - `atom` and `red`; `bar`/`barrier` with numbers, counts and reductions; `bar.warp.sync`, `shfl`, `vote`, `match`, `redux`,
 //!   `activemask`, `elect`; `assert` and `printf`.
+//! - Branches to the label of a table that an index chooses (`brx.idx`), as a chain of comparisons; an index past the table, which the ISA
+//!   leaves undefined, takes the last label.
 //! - Calls of functions, by name and through pointers (virtual functions, tables in global and constant memory), and recursion
 //!   with 64 KiB of frames for each thread.
 //! - `malloc`, `free`, `new` and `delete`, with a heap of 8 MiB ([`HEAP_SIZE`], or [`Memory::resize_heap`]) that a [`Memory`] keeps from launch to launch.
@@ -81,15 +83,16 @@
 //!   of `f64`, m8n8k32 of `s4` and `u4`, m8n8k128 of `b1`, with contiguous rows or columns. `mma.sync`: m16n8k8 and m16n8k16 of `f16`
 //!   and `bf16`, m16n8k4 and m16n8k8 of `tf32`, m16n8k16, m16n8k32 and m8n8k16 of `s8` and `u8`, m8n8k32, m16n8k32 and m16n8k64 of `s4` and
 //!   `u4`, m8n8k128, m16n8k128 and m16n8k256 of `b1`, m16n8k16 and m16n8k32 of `e4m3` and `e5m2`, m8n8k4, m16n8k4, m16n8k8 and
-//!   m16n8k16 of `f64`. `ldmatrix` and `stmatrix` of m8n8, `movmatrix`.
+//!   m16n8k16 of `f64`, m8n8k4 of `f16` with D of `f32`. `mma.sp`: m16n8k16 and m16n8k32 of `f16` and `bf16`, m16n8k8 and m16n8k16 of `tf32`, m16n8k32 and m16n8k64
+//!   of `s8` and `u8`, m16n8k64 and m16n8k128 of `s4` and `u4`, m16n8k64 of `e4m3` and `e5m2`. `ldmatrix` and `stmatrix` of m8n8, `movmatrix`.
 //! - `cp.async` of 4, 8 and 16 bytes, with a source size or a predicate to ignore it, `commit_group`, `wait_group` and `wait_all`.
 //! - Barrier objects in shared memory (`mbarrier`) and what CUDA C++ builds on them: `cuda::barrier`, `cuda::pipeline`,
 //!   `memcpy_async`; `cp.async.mbarrier.arrive`, counts of bytes, objects of other blocks of the cluster. The layout of an object's 64 bits
 //!   is this machine's own. After a wait that fails, another warp runs.
 //! - Clusters of up to 16 blocks, by `__cluster_dims__` or [`Options::cluster`], and distributed shared memory: `mapa`, `getctarank`,
 //!   `.shared::cluster` of loads, stores and atomics, `st.async`, `red.async`, `barrier.cluster`. Blocks of a cluster take turns.
-//! - `cp.async.bulk` and `cp.reduce.async.bulk` between global and shared memory, to several blocks (`.multicast::cluster`) too, of bytes
-//!   and of boxes of tensors of 1 to 5 dimensions (`.tile`, `.im2col`): zeros or NaNs outside of the tensor, `tf32` and `.ftz`, strides of elements, swizzling of 32,
+//! - `cp.async.bulk` and `cp.reduce.async.bulk` between global and shared memory, to several blocks (`.multicast::cluster`) too, and from a block's
+//!   shared memory to another's, of bytes and of boxes of tensors of 1 to 5 dimensions (`.tile`, `.im2col`): zeros or NaNs outside of the tensor, `tf32` and `.ftz`, strides of elements, swizzling of 32,
 //!   64 and 128 bytes. The 128 bytes of a tensor map have a layout of this machine's own; programs make one with `tensormap.replace`,
 //!   and their hosts with [`tensor_map::TensorMapFields::encode`].
 //! - `wgmma.mma_async` of m64nNk16, all N, of `f16` and `bf16`, factors in shared memory with all swizzling modes, transposed or not, A in
@@ -98,7 +101,8 @@
 //!   levels, filters and address modes; `suld`, `sust` and `sured`; `txq` and `suq`.
 //! - Cache hints and policies, prefetches and fences between proxies, and waiting for the previous launch (`griddepcontrol`), none of which
 //!   has an effect here.
-//! - Results are those of IEEE 754, bit for bit, with canonical NaNs: 3,114 forms of instructions are compared with an NVIDIA
+//! - Results are those of IEEE 754, bit for bit, with canonical NaNs but for those of `f64`, which pass with their sign and payload as on an
+//!   H100: 3,114 forms of instructions are compared with an NVIDIA
 //!   H200, each with 4,096 sets of operands or with all 16-bit ones (`tests/golden`). The `.approx` functions have
 //!   the errors of an H200, to the bit: see below.
 //!
@@ -119,9 +123,8 @@
 //!
 //! # What is not supported
 //!
-//! Texture references, `im2col::w` and interleaved tensor maps, `wgmma` of other types, `tcgen05`, `mma.m8n8k4` of `f16` and stacks that grow
-//! (`alloca`). A kernel that uses one of these, or calls a function that does, has a
-//! [`Kernel::refusal`] that names the line and the reason. The other kernels of the module can still run.
+//! Texture references, `im2col::w` and interleaved tensor maps, `wgmma` of other types, `mma.m8n8k4` with D of `f16`, `tcgen05` and stacks that
+//! grow (`alloca`). A kernel that uses one of these, or calls a function that does, has a [`Kernel::refusal`] that names the line and the reason. The other kernels of the module can still run.
 //! `tests/coverage/instructions.txt` lists one of each form of instruction behind the sentence that refuses it, and
 //! `tests/coverage/*.cu` the usual intrinsics of CUDA, all of which load as nvcc compiles them. A call through a pointer may reach each
 //! function of the module whose address is taken and whose parameters have the sizes of the call's prototype, so all of these must be
@@ -161,6 +164,8 @@
 //! | `mma.sync` of `e4m3` and `e5m2` | m16n8k16, m16n8k32 | 49,152 | 0 |
 //! | `mma.sync` of `f64` | m8n8k4, m16n8k4, m16n8k8, m16n8k16 | 28,672 | 0 |
 //! | `mma.sync` of `s8`, of `u8`, of `u8` by `s8` with `.satfinite` | m16n8k16 and m16n8k32, m8n8k16, m16n8k32 | 28,672 | 0 |
+//! | `mma.m8n8k4` of `f16`, all layouts, D of `f32`, C of both types (H100) | m8n8k4 | 65,536 | 0 |
+//! | `mma.sp` of all types, with all selectors (H100) | m16n8k8 to m16n8k128 | 221,184 | 0 |
 //! | `wmma.mma` of `f16`, C and D of `f32` | m16n16k16, m32n8k16, m8n32k16 | 49,152 | 0 |
 //! | `wmma.mma` of `f16`, C and D of `f16` | m16n16k16, m32n8k16, m8n32k16 | 49,152 | 0 |
 //! | `wmma.mma` of `f16`, C of `f32`, D of `f16` | m16n16k16, m32n8k16, m8n32k16 | 49,152 | 0 |
@@ -174,6 +179,9 @@
 //! compared with an H200: 8 to 256 columns, all types, A in registers, negatives, numbers of six kinds with NaNs and infinities among
 //! others, and layouts in shared memory. The places of factors agree in 192 layouts (all swizzling modes, transposed or not, starts within
 //! a pattern, base offsets), those of 58 boxes of tensors with what the copy engine of an H200 wrote.
+//!
+//! `mma.sp` multiplies what is there of A with the rows of B that the metadata name, and adds as `mma.sync` of half the depth does. What
+//! `mma.m8n8k4` of `f16` adds is not cut: the machine code for `sm_75` and later multiplies and adds in `f32`, the element of C last.
 //!
 //! The sums of `f32` differed from the exact ones by at most 3.4 2^-24 times the sum of the terms' magnitudes. If C and D have
 //! different types, the sum is truncated to `f32`, and then rounded if D is of `f16`.

@@ -154,6 +154,7 @@ impl PointerFlow {
         let slots = match matrix {
             Matrix::Product(op) => &op.d.slots,
             Matrix::OfGroup(op) => &op.product.d.slots,
+            Matrix::QuadPairs(op) => &op.d,
             Matrix::Load(tile) => &tile.fragment.slots,
             Matrix::Rows(rows) if !rows.stores => &rows.slots,
             &Matrix::Transpose(d, _) => return self.add(Slot::Reg32(d), PART),

@@ -2,6 +2,7 @@
 
 use crate::isa::matrix::{Matrices, Product, Tile};
 use crate::isa::names::Reg32;
+use crate::isa::quad_pairs::QuadPairs;
 use crate::isa::warpgroup::GroupProduct;
 
 /// What tensor cores do.
@@ -9,6 +10,7 @@ use crate::isa::warpgroup::GroupProduct;
 pub enum Matrix {
     Product(Product),
     OfGroup(GroupProduct),
+    QuadPairs(QuadPairs),
     Load(Tile),
     Store(Tile),
     Rows(Matrices),

@@ -12,6 +12,7 @@ pub(crate) mod opcodes;
 pub(crate) mod operands;
 pub(crate) mod ops;
 pub(crate) mod ordering;
+pub(crate) mod quad_pairs;
 pub mod tensor_map;
 pub(crate) mod texture;
 pub(crate) mod types;

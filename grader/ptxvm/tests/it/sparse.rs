@@ -206,7 +206,7 @@ fn elements_meet_the_columns_that_the_metadata_name() {
 
 /// For each instruction a hash of what an H100 gave for each sort of operands.
 const GOLDEN: &str = include_str!("../golden/sparse.txt");
-const SETS: u64 = 32;
+pub const SETS: u64 = 32;
 
 fn mix(mut x: u64) -> u64 {
     x ^= x >> 31;
@@ -260,7 +260,7 @@ fn random_element(ty: &str, random: u64, sort: u64) -> u64 {
 }
 
 /// Registers of a warp with elements of a type.
-fn registers(ty: &str, set: u64, count: u64, seed: u64) -> Vec<u32> {
+pub fn registers(ty: &str, set: u64, count: u64, seed: u64) -> Vec<u32> {
     let bits = match ty {
         "f16" | "bf16" => 16,
         "s8" | "u8" | "e4m3" | "e5m2" => 8,
@@ -289,6 +289,23 @@ fn metadata(ty: &str, set: u64, seed: u64) -> Vec<u32> {
         })
     };
     (0..32).map(register).collect()
+}
+
+/// A number that follows from the name of an instruction.
+pub fn seed(name: &str) -> u64 {
+    name.bytes().fold(0, |seed, byte| seed * 131 % 0x1_0000 + u64::from(byte)) & 0xFFFF
+}
+
+/// For each sort of operands a hash of the registers of D.
+pub fn hashes(words: &[u32]) -> String {
+    let mut hashes = [1_469_598_103_934_665_603u64; 4];
+    for (set, product) in words.chunks_exact(words.len() / SETS as usize).enumerate() {
+        for byte in product.iter().flat_map(|word| word.to_le_bytes()) {
+            let hash = &mut hashes[set % 4];
+            *hash = (*hash ^ u64::from(byte)).wrapping_mul(1_099_511_628_211);
+        }
+    }
+    hashes.map(|hash| format!("{hash:016x}")).join(" ")
 }
 
 #[test]
@@ -340,14 +357,7 @@ fn products_are_those_of_a_gpu() {
         let params = buffers.iter().map(|&id| device.pointer(id)).collect();
         let outcome = device.launch("k", [SETS as u32, 1, 1], [32, 1, 1], 0, params);
         assert_eq!(outcome.findings, [], "{name}");
-        let mut hashes = [1_469_598_103_934_665_603u64; 4];
-        for (set, product) in device.read::<u32>(buffers[1]).chunks_exact(words).enumerate() {
-            for byte in product.iter().flat_map(|word| word.to_le_bytes()) {
-                let hash = &mut hashes[set % 4];
-                *hash = (*hash ^ u64::from(byte)).wrapping_mul(1_099_511_628_211);
-            }
-        }
-        let got = hashes.map(|hash| format!("{hash:016x}")).join(" ");
+        let got = hashes(&device.read::<u32>(buffers[1]));
         if got != expected {
             wrong.push(format!("{name}: {got}, not {expected}"));
         }

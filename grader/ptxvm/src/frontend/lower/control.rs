@@ -80,7 +80,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
             "shared::cta",
             "shared::cluster",
             "tensormap::generic",
+            "async::generic",
         ]);
+        // What orders one kind of memory alone is taken to order all: too much rather than too little.
+        modifiers.drop_all(&["sync_restrict::shared::cluster", "sync_restrict::shared::cta"]);
         modifiers.drop_all(&["cta", "gl", "sys", "gpu", "cluster", "sc", "acq_rel"]);
         if of_proxies {
             self.emit(Op::Nop);

@@ -11,6 +11,7 @@ use crate::isa::matrix::{
 use crate::isa::matrix_op::Matrix;
 use crate::isa::names::{Marks, Slot};
 use crate::isa::ops::sparse::lanes_with_metadata;
+use crate::isa::quad_pairs::QuadPairs;
 use crate::isa::types::Type;
 use crate::isa::window::Window;
 
@@ -68,7 +69,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             "m16n16k16, m32n8k16 and m8n32k16 of f16, bf16, s8 and u8, m16n16k8 of tf32, m8n8k4 of f64, m8n8k32 of s4 \
              and u4, m8n8k128 of b1"
         } else {
-            "m16n8k8 and m16n8k16 of f16 and bf16, m16n8k4 and m16n8k8 of tf32, m16n8k16, m16n8k32 and \
+            "m8n8k4 of f16 with D of f32, m16n8k8 and m16n8k16 of f16 and bf16, m16n8k4 and m16n8k8 of tf32, m16n8k16, m16n8k32 and \
              m8n8k16 of s8 and u8, m8n8k32, m16n8k32 and m16n8k64 of s4 and u4, m8n8k128, m16n8k128 and m16n8k256 of b1, \
              m16n8k16 and m16n8k32 of e4m3 and e5m2, m8n8k4, m16n8k4, m16n8k8 and m16n8k16 of f64; of sparse matrices m16n8k16 \
              and m16n8k32 of f16 and bf16, m16n8k8 and m16n8k16 of tf32, m16n8k32 and m16n8k64 of s8 and u8, m16n8k64 and \
@@ -101,6 +102,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
             [d, a, b, c] => Types { d, a, b, c },
             _ => return Err(self.not_there(modifiers)),
         };
+        if layout == Layout::Mma && !sparse && shape.is(8, 8, 4) && types.a == Scalar::F16 {
+            return self.quad_pairs(modifiers, operands, &types);
+        }
         let inner = (modifiers.take("row"), modifiers.take("col"));
         if layout == Layout::Wmma {
             // Either may be there twice.
@@ -148,6 +152,44 @@ impl<'a> Body<'_, '_, '_, 'a> {
             sparsity,
         };
         self.emit_matrix(Matrix::Product(product));
+        Ok(())
+    }
+
+    /// `mma.m8n8k4` of `f16` into `f32`: each factor by rows or by columns, and C of either type.
+    fn quad_pairs(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+        types: &Types,
+    ) -> Result<()> {
+        let order = |name: &str| match name {
+            "row" => Some(true),
+            "col" => Some(false),
+            _ => None,
+        };
+        let (rows_of_b, rows_of_a) = (modifiers.take_last(order), modifiers.take_last(order));
+        let halves = |scalar| match scalar {
+            Scalar::F16 => Some(true),
+            Scalar::F32 => Some(false),
+            _ => None,
+        };
+        let (Some(rows_of_a), Some(rows_of_b), Some(halves_of_c), Scalar::F16, Scalar::F32) =
+            (rows_of_a, rows_of_b, halves(types.c), types.b, types.d)
+        else {
+            // In which order the machine code adds to a D of halves is not known.
+            return Err(self.not_there(modifiers));
+        };
+        let [d, a, b, c] = self.exactly(operands)?;
+        let product = QuadPairs {
+            a: self.fragment_slots(a, 2, false, false)?,
+            b: self.fragment_slots(b, 2, false, false)?,
+            c: self.fragment_slots(c, if halves_of_c { 4 } else { 8 }, false, false)?,
+            d: self.fragment_slots(d, 8, false, true)?,
+            rows_of_a,
+            rows_of_b,
+            halves_of_c,
+        };
+        self.emit_matrix(Matrix::QuadPairs(product));
         Ok(())
     }
 

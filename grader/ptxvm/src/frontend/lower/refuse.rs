@@ -1,14 +1,12 @@
 //! Why an instruction is refused, in words that help.
 
 /// What belongs to which family, by the beginning of the opcode.
-const FAMILIES: [(&str, &str); 12] = [
+const FAMILIES: [(&str, &str); 10] = [
     ("istypep", REFERENCES),
     ("wgmma", WARPGROUPS),
     ("tcgen05", "fifth-generation tensor cores are those of sm_100a; use wmma or mma.sync"),
     ("cp.async.bulk", TENSOR_MEMORY),
     ("cp.reduce.async", TENSOR_MEMORY),
-    ("fence.acquire.sync_restrict::shared::cluster", RESTRICTED),
-    ("fence.release.sync_restrict::shared::cta", RESTRICTED),
     (
         "clusterlaunchcontrol",
         "to take over the work of blocks that have not begun needs sm_100; launch as many blocks as there is work",
@@ -23,8 +21,6 @@ const REFERENCES: &str =
     "texture references are not supported; use texture objects (cudaCreateTextureObject)";
 const TENSOR_MEMORY: &str = "of bulk copies only those between global memory and shared memory, from a block's shared memory \
      to another's, and of boxes of tensors (`.tile`, `.im2col`), are supported; copy by loads and stores";
-const RESTRICTED: &str =
-    "fences of one kind of memory are not supported; use one of scope `.cluster` for all";
 
 const LAUNCHES: &str =
     "of the device runtime for launches from kernels it is not supported; call it on the host";

@@ -88,6 +88,8 @@ impl Monitor for Counter {
                 {
                     let Shape { m, n, k } = product.shape;
                     counts.matrix_multiplications += (m * n * k) as u64;
+                } else if let Matrix::QuadPairs(_) = &**matrix {
+                    counts.matrix_multiplications += 4 * 8 * 8 * 4;
                 }
             }
             _ => {}

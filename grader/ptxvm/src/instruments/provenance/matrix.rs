@@ -20,7 +20,9 @@ impl Provenance {
             Matrix::Product(op) => self.multiply(step, op),
             Matrix::Load(tile) => self.load_tile(step, tile),
             Matrix::Store(tile) => self.store_tile(step, tile),
-            Matrix::OfGroup(_) | Matrix::Rows(_) | Matrix::Transpose(..) => self.lost = true,
+            Matrix::OfGroup(_) | Matrix::QuadPairs(_) | Matrix::Rows(_) | Matrix::Transpose(..) => {
+                self.lost = true
+            }
         }
     }
 

@@ -15,6 +15,7 @@ pub mod int;
 pub mod narrow;
 pub mod product;
 pub mod product8;
+pub mod quad_pairs;
 pub mod round;
 pub mod sfu;
 mod sfu_tables;

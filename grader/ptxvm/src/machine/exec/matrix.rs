@@ -7,7 +7,8 @@ use crate::isa::matrix_op::Matrix;
 use crate::isa::names::{Address, Pc, Reg32, Slot};
 use crate::isa::ops::fused_sum::BitMatrix;
 use crate::isa::ops::product::product;
-use crate::isa::ops::sparse;
+use crate::isa::ops::{quad_pairs, sparse};
+use crate::isa::quad_pairs::{QuadPairs, pair, place_of_a, place_of_b, place_of_sum};
 use crate::isa::window::Window;
 use crate::lanes::lanes;
 use crate::machine::exec::Machine;
@@ -28,6 +29,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         match matrix {
             Matrix::Product(op) => self.product(op),
             Matrix::OfGroup(op) => self.group_product(pc, op),
+            Matrix::QuadPairs(op) => self.quad_pairs(op),
             Matrix::Load(tile) => self.tile(pc, tile, false),
             Matrix::Store(tile) => self.tile(pc, tile, true),
             Matrix::Rows(rows) => self.rows(pc, rows),
@@ -55,6 +57,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         match matrix {
             Matrix::Product(op) => spoil(&op.d.slots),
             Matrix::OfGroup(op) => spoil(&op.product.d.slots),
+            Matrix::QuadPairs(op) => spoil(&op.d),
             Matrix::Load(tile) => spoil(&tile.fragment.slots),
             Matrix::Rows(rows) if !rows.stores => spoil(&rows.slots),
             &Matrix::Transpose(d, _) => spoil(&[Slot::Reg32(d)]),
@@ -75,6 +78,45 @@ impl<M: Monitor> Machine<'_, '_, M> {
             }
         };
         scatter(&mut self.warp.registers, &op.d, &d);
+    }
+
+    /// Four products, each by a quarter of the lanes.
+    fn quad_pairs(&mut self, op: &QuadPairs) {
+        let registers = &self.warp.registers;
+        let half = |slots: &[Slot], lane: usize, element: usize| {
+            (registers.lane(slots[element / 2], lane) >> (16 * (element % 2))) as u32 & 0xFFFF
+        };
+        let mut a = [[[0; 4]; 8]; 4];
+        let mut columns_of_b = a;
+        for (lane, element) in (0..32).flat_map(|lane| (0..4).map(move |element| (lane, element))) {
+            let (row, k) = place_of_a(lane, element, op.rows_of_a);
+            a[pair(lane)][row][k] = half(&op.a, lane, element);
+            let (k, column) = place_of_b(lane, element, op.rows_of_b);
+            columns_of_b[pair(lane)][column][k] = half(&op.b, lane, element);
+        }
+        let of_sum =
+            || (0..32usize).flat_map(|lane| (0..8usize).map(move |element| (lane, element)));
+        let mut c = [[[0; 8]; 8]; 4];
+        for (lane, element) in of_sum() {
+            let (row, column) = place_of_sum(lane, element, op.halves_of_c);
+            c[pair(lane)][row][column] = if op.halves_of_c {
+                half(&op.c, lane, element)
+            } else {
+                registers.lane(op.c[element], lane) as u32
+            };
+        }
+        let mut sums = [[0; 8]; 32];
+        for (lane, element) in of_sum() {
+            let (row, column) = place_of_sum(lane, element, false);
+            let of = pair(lane);
+            let factors = (a[of][row], columns_of_b[of][column]);
+            sums[lane][element] = quad_pairs::element(factors, c[of][row][column], op.halves_of_c);
+        }
+        for (lane, sums) in sums.iter().enumerate() {
+            for (&slot, &bits) in op.d.iter().zip(sums) {
+                self.warp.registers.set_lane(slot, lane, bits.into());
+            }
+        }
     }
 
     /// Executes `wmma.load` and `wmma.store`: a chunk of a matrix row or column for each lane.
