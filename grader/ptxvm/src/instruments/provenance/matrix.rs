@@ -21,7 +21,7 @@ impl Provenance {
             Matrix::Load(tile) => self.load_tile(step, tile),
             Matrix::Store(tile) => self.store_tile(step, tile),
             Matrix::OfGroup(_) | Matrix::QuadPairs(_) | Matrix::Rows(_) | Matrix::Transpose(..) => {
-                self.lost = true
+                self.lost = true;
             }
         }
     }
