@@ -46,6 +46,9 @@ const ORDINARY: RangeInclusive<f64> = 1e-6..=1e6;
 /// Cases with the numbers that a kernel compares with.
 const WITH_LITERALS: usize = 4;
 
+/// Cases at a kernel's sizes with numbers as small as a constant of the formula.
+const WITH_CONSTANTS: usize = 8;
+
 /// The number of the first case at a kernel's literals, beyond those of all others.
 const AT_LITERALS: usize = 10_000;
 
@@ -226,7 +229,15 @@ pub fn plans_at(spec: &Spec, seed: u64, literals: &Literals) -> Vec<Plan> {
         let stream = Stream::new(seed, DRAWN, &format!("literals {nth}"));
         let mut drawer = Drawer::new(spec, drawn, kernels, stream);
         let sizes = drawer.at_literals(sizes.map(|(_, literal)| literal).collect()).into_iter();
-        let mut cases: Vec<(Dims, Flavour)> = sizes.map(|free| (free, Flavour::Integers)).collect();
+        let sizes: Vec<Dims> = sizes.collect();
+        // What a constant is added to may be left out for some sizes alone.
+        let hides = allowed(spec, drawn, kernels).iter().any(|of| Flavour::NearConstants.fits(of));
+        let step = sizes.len().div_ceil(WITH_CONSTANTS).max(1);
+        let some = sizes.iter().step_by(step).filter(|_| hides);
+        let some: Vec<(Dims, Flavour)> =
+            some.map(|free| (free.clone(), Flavour::NearConstants)).collect();
+        let mut cases: Vec<(Dims, Flavour)> =
+            sizes.into_iter().map(|free| (free, Flavour::Integers)).chain(some).collect();
         let past = drawer.past(&reaches.map(|(_, reach)| *reach).collect());
         cases.extend(past.into_iter().map(|free| (free, Flavour::Integers)));
         if !literals.values.is_empty() {
@@ -378,11 +389,8 @@ fn with_values(
             made = Some(values.into_iter().map(f64::abs).collect());
         }
         let kind = || {
-            if is_ordinary {
-                Data::Kind(DataKind::Integers)
-            } else {
-                Data::Kind(DataKind::Normal { scale: 1.0, shift: 0.0 })
-            }
+            let normal = DataKind::Normal { scale: 1.0, shift: 0.0 };
+            Data::Kind(if is_ordinary { DataKind::Integers } else { normal })
         };
         data.insert(tensor.name.clone(), made.map_or_else(kind, Data::Values));
     }

@@ -739,6 +739,11 @@ fn grids_are_as_large_as_a_kernel_asks() {
     let is_square =
         |plan: &Plan| ["N", "M"].iter().all(|size| (33..=48).contains(&plan.free[*size]));
     assert!(three.iter().any(is_square));
+    // One that falls with the height, beside one that the width alone decides.
+    let height = size_literal("matmul", "2*(ceil_div(N, 16)) + -1*(ceil_div(M, 16))", -1, false);
+    let tall = plans(&spec, vec![blocks("N", 4, true), height]);
+    let is_tall = |plan: &Plan| (49..=64).contains(&plan.free["N"]) && plan.free["M"] > 128;
+    assert!(tall.iter().any(is_tall));
     // Small cases have two blocks along an axis.
     let past = plans(&spec, vec![blocks("N", 4, false)]);
     assert!(past.iter().any(|plan| plan.free["N"] > 64));
@@ -769,6 +774,17 @@ fn one_factor_has_the_smallest_numbers() {
         }
         assert_eq!(seen.len(), 2, "{file}");
     }
+}
+
+/// The constant that keeps a root from 0 matters at the sizes that a kernel treats in its own way, too.
+#[test]
+fn rows_at_literals_have_little_variance() {
+    let spec = puzzle("40_layernorm_forward.toml");
+    let sizes = vec![size_literal("layernorm_fwd", "1*(H)", 300, false)];
+    let plans = plans_at(&spec, 1, &Literals { sizes, ..Literals::default() });
+    let small = plans.iter().filter(|p| build_of(&spec, p, Flavour::NearConstants, 1).is_some());
+    let sizes: BTreeSet<i64> = small.map(|plan| plan.free["H"]).collect();
+    assert_eq!(sizes, [299, 300, 301].into());
 }
 
 /// A number near the largest of the type, of which the double is none, is among the data as it is.

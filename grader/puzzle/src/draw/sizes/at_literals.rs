@@ -150,8 +150,14 @@ impl Drawer<'_> {
                 None => self.random(None, |values| choose(&mut values.take(2))),
                 Some(more) => self.random(None, |values| values.take(1 + more).min()),
             };
-            for &(of, value) in wanted {
-                let set = |range: &SizeRange| self.solve(&free, range, (of, value));
+            for (nth, &(of, value)) in wanted.iter().enumerate() {
+                // What holds already stays so.
+                let holds = |free: &Dims| {
+                    wanted[..nth].iter().all(|(of, value)| self.value(of, free) == Some(*value))
+                };
+                let set = |range: &SizeRange| {
+                    self.solve(&free, range, (of, value)).filter(|free| holds(free))
+                };
                 let (range, solved) =
                     drawn.ranges.iter().find_map(|range| Some((range, set(range)?)))?;
                 free = solved;
@@ -177,20 +183,22 @@ impl Drawer<'_> {
         of.eval(&all).ok()
     }
 
-    /// The sizes with another value of one of them, at which an expression that grows with it is `wanted`.
+    /// The sizes with another value of one of them, at which an expression that grows or falls with it is `wanted`.
     fn solve(&self, free: &Dims, range: &SizeRange, (of, wanted): (&DimExpr, i64)) -> Option<Dims> {
         let with = |size: i64| with_size(free, range, size);
-        let (mut low, mut high) = (range.min - 1, range.longest);
-        while high - low > 1 {
-            let middle = low.midpoint(high);
-            // Where it is not possible, the size is too small.
-            if self.value(of, &with(middle)).is_none_or(|value| value < wanted) {
-                low = middle;
-            } else {
-                high = middle;
+        [i64::lt as fn(&i64, &i64) -> bool, i64::gt].into_iter().find_map(|is_short| {
+            let (mut low, mut high) = (range.min - 1, range.longest);
+            while high - low > 1 {
+                let middle = low.midpoint(high);
+                // Where it is not possible, the size is too small.
+                if self.value(of, &with(middle)).is_none_or(|value| is_short(&value, &wanted)) {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
             }
-        }
-        (self.value(of, &with(high)) == Some(wanted)).then(|| with(high))
+            (self.value(of, &with(high)) == Some(wanted)).then(|| with(high))
+        })
     }
 }
 
