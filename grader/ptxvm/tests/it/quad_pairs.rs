@@ -17,11 +17,14 @@ fn products_are_those_of_a_gpu() {
             (from..from + count).map(|at| format!("%r{at}")).collect::<Vec<_>>().join(",")
         };
         let each = 4 + of_c;
-        let loads: String =
-            (0..each).map(|at| format!("ld.global.b32 %r{at},[%rd2+{}];\n", 4 * at)).collect();
+        let loads: String = (0..each)
+            .map(|at| format!("ld.global.b32 %r{at},[%rd2+{}];\n", 4 * at))
+            .collect::<Vec<_>>()
+            .concat();
         let stores: String = (0..of_d)
             .map(|at| format!("st.global.b32 [%rd4+{}],%r{};\n", 4 * at, 20 + at))
-            .collect();
+            .collect::<Vec<_>>()
+            .concat();
         let text = format!(
             ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p,.param .u64 q){{\n\
              .reg .b32 %r<40>;.reg .b64 %rd<9>;\nld.param.u64 %rd1,[p];ld.param.u64 %rd3,[q];mov.u32 %r30,%tid.x;\n\

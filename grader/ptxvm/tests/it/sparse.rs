@@ -47,10 +47,14 @@ fn kernel(instruction: &str, [of_a, of_b, of_sum]: [usize; 3], selector: usize) 
     let list = |from: usize, count: usize| {
         (from..from + count).map(|at| format!("%r{at}")).collect::<Vec<_>>().join(",")
     };
-    let loads: String =
-        (0..each).map(|at| format!("ld.global.b32 %r{at},[%rd2+{}];\n", 4 * at)).collect();
-    let stores: String =
-        (0..of_sum).map(|at| format!("st.global.b32 [%rd4+{}],%r{};\n", 4 * at, 50 + at)).collect();
+    let loads: String = (0..each)
+        .map(|at| format!("ld.global.b32 %r{at},[%rd2+{}];\n", 4 * at))
+        .collect::<Vec<_>>()
+        .concat();
+    let stores: String = (0..of_sum)
+        .map(|at| format!("st.global.b32 [%rd4+{}],%r{};\n", 4 * at, 50 + at))
+        .collect::<Vec<_>>()
+        .concat();
     format!(
         ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p,.param .u64 q){{\n\
          .reg .b32 %r<60>;.reg .b64 %rd<9>;\nld.param.u64 %rd1,[p];ld.param.u64 %rd3,[q];mov.u32 %r50,%tid.x;\n\
