@@ -47,6 +47,9 @@ fn run_before(before: Case, case: &mut Case) {
             constant.tensor += first;
         }
     }
+    for gate in &mut case.gates {
+        gate.launch += launches.len();
+    }
     case.launches.splice(0..0, launches);
 }
 

@@ -507,3 +507,22 @@ fn launches_share_one_undefined_buffer() {
     assert_eq!(case.launches[0].args[1], case.launches[1].args[0]);
     assert_eq!(case.bit_equal, [2]);
 }
+
+#[test]
+fn a_gate_counts_the_launch_behind_those_that_run_before() {
+    let gate =
+        "\n[[gate]]\nbound = \"barriers == 0\"\nabout = \"none\"\n\n[[test]]\nname   = \"tiny\"";
+    let spec = spec(&[
+        (
+            "dims = { B = 3, N = 9, F = 2 }",
+            "dims = { B = 3, N = 9, F = 2 }\nbefore = { B = 1, N = 4, F = 2 }",
+        ),
+        ("\n[[test]]\nname   = \"tiny\"", gate),
+    ]);
+    let launch = |test: &str| {
+        let case = case(&spec, test, 1);
+        (case.launches.len(), case.gates[0].launch)
+    };
+    assert_eq!(launch("tiny"), (1, 0));
+    assert_eq!(launch("batch"), (2, 1));
+}
