@@ -84,7 +84,7 @@ fn crash(signal: i32) -> (String, &'static str) {
             "SIGSEGV",
             "an access to memory that the program does not own",
             "device memory cannot be read or written on the host: copy it with cudaMemcpy; \
-             or an index is out of range, or a pointer was never set",
+             or an index is out of range, or a pointer was never set, or malloc found no more memory and gave a null pointer",
         ),
         25 => ("SIGXFSZ", "a file grew too large", "does a loop write without end?"),
         _ => ("", "a signal ended it", "the program ended early"),
