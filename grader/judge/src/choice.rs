@@ -52,6 +52,7 @@ fn wrong_choice(case: &Case, run: &Run, diff: &TensorDiff, least: usize) -> Opti
     let right = |flat: usize| of(flat, expected[flat].value);
     let all_wrong: Vec<usize> =
         (0..wrong.len()).filter(|&flat| wrong[flat]).take(LOOKED_AT).collect();
+    let are_enough = all_wrong.len() >= least;
     let is_tie = |&flat: &usize| {
         let value = |candidate: Candidate| candidate.value;
         let (right, other) = (right(flat).map(value), of(flat, got[flat]).map(value));
@@ -61,14 +62,13 @@ fn wrong_choice(case: &Case, run: &Run, diff: &TensorDiff, least: usize) -> Opti
         let inputs = case.tensors.iter();
         let ties =
             |input: &CaseTensor| is_tie_in_slices(input, &diff.tensor, &all_wrong, got, expected);
-        all_wrong.len() >= least && inputs.into_iter().any(|input| ties(input) == Some(true))
+        are_enough && inputs.into_iter().any(|input| ties(input) == Some(true))
     };
     if all_wrong.iter().all(is_tie) || is_in_slices() {
         return Some(WrongChoice::Tie);
     }
     let counts_on = |input: &&CaseTensor| {
-        all_wrong.len() >= least
-            && counts_on(input, &diff.tensor, &all_wrong, got, expected) == Some(true)
+        counts_on(input, &diff.tensor, (&all_wrong, least), got, expected) == Some(true)
     };
     if let Some(input) = case.tensors.iter().find(counts_on) {
         return Some(WrongChoice::AcrossSlices(input.tensor.name.clone()));
@@ -81,7 +81,7 @@ fn wrong_choice(case: &Case, run: &Run, diff: &TensorDiff, least: usize) -> Opti
             let (_, at) = right(flat)?.element?;
             Some(count(at) as f64 == got[flat])
         });
-        all_wrong.len() >= least && holds.all(|holds| holds == Some(true))
+        are_enough && holds.all(|holds| holds == Some(true))
     };
     // With a single slice both are the same, and the smaller one is what others mean by it.
     if all(&|flat| flat % slice.max(1)) {
@@ -90,19 +90,19 @@ fn wrong_choice(case: &Case, run: &Run, diff: &TensorDiff, least: usize) -> Opti
     all(&|flat| flat).then_some(WrongChoice::InTensor(tensor))
 }
 
-/// Whether all wrong numbers are the right ones, counted on through the slices of an input over its last two axes. `None` if they cannot
-/// be positions in them.
+/// Whether all wrong numbers, of which there are at least `least`, are the right ones, counted on through the slices of an input over its
+/// last two axes. `None` if they cannot be positions in them.
 fn counts_on(
     input: &CaseTensor,
     output: &Tensor,
-    wrong: &[usize],
+    (wrong, least): (&[usize], usize),
     got: &[f64],
     expected: &[Approx],
 ) -> Option<bool> {
     let (size, own) = slices(input, output)?;
     let is_on =
         |&flat: &usize| got[flat] == expected[flat].value + (flat / own * size) as f64 && own > 1;
-    Some(wrong.iter().all(is_on))
+    Some(wrong.len() >= least && wrong.iter().all(is_on))
 }
 
 /// The elements of a slice over the last two axes of an input, and of an output that has as many of them. `None` if it has not, or the
@@ -153,12 +153,13 @@ mod tests {
         let exact = |value| Approx { value, bound: 0.0, magnitude: value, terms: 1 };
         let expected = [0.0, 3.0, 8.0, 11.0, 1.0, 3.0, 8.0, -1.0].map(exact);
         let got = [0.0, 3.0, 8.0, 11.0, 13.0, 15.0, 20.0, 11.0];
-        let found = |wrong: &[usize]| counts_on(&input, &output, wrong, &got, &expected);
+        let found = |wrong: &[usize]| counts_on(&input, &output, (wrong, LEAST), &got, &expected);
         assert_eq!(found(&[4, 5, 6, 7]), Some(true));
+        assert_eq!(found(&[4, 5]), Some(false), "too few");
         let other = [12.0; 8];
-        let counted = counts_on(&input, &output, &[4, 5, 6, 7], &other, &expected);
+        let counted = counts_on(&input, &output, (&[4, 5, 6, 7], LEAST), &other, &expected);
         assert_eq!(counted, Some(false));
         let vector = CaseTensor { tensor: tensor(DType::F32, &[3, 4]), ..input.clone() };
-        assert_eq!(counts_on(&vector, &output, &[4, 5, 6, 7], &got, &expected), None);
+        assert_eq!(counts_on(&vector, &output, (&[4, 5, 6, 7], LEAST), &got, &expected), None);
     }
 }

@@ -133,8 +133,8 @@ fn confirmed(
         other_sizes |= explains && other.dims != case.dims;
         // Enough runs agree; the others only tell variants apart, and what underflows in them may contradict all. So may a NaN: what a
         // kernel makes of it follows from its comparisons, and not from the slip.
-        let tells_apart = (at >= ENOUGH && confirmed > 0) || seen.has_nan();
-        if tells_apart && fits.iter().all(|fit| *fit == Fit::Contradicts) {
+        let tells_apart = || (at >= ENOUGH && confirmed > 0) || seen.has_nan();
+        if fits.iter().all(|fit| *fit == Fit::Contradicts) && tells_apart() {
             continue;
         }
         let mut fits = fits.into_iter();
