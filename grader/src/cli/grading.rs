@@ -88,9 +88,8 @@ pub(super) fn grade(
     reporter: &mut dyn Reporter,
 ) -> Result<Summary, Failure> {
     thread::scope(|scope| {
-        // A program that passes the tests needs them, and the tests keep one core busy.
-        let drawn = job.drawn.then(|| scope.spawn(|| DrawnCases::new(job.spec, job.seed)));
-        grade_with(job, (toolchain, gpu), reporter, || drawn.map(joined))
+        let draw = || scope.spawn(|| DrawnCases::new(job.spec, job.seed));
+        grade_with(job, (toolchain, gpu), reporter, draw)
     })
 }
 
@@ -99,12 +98,12 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// [`grade()`] with the drawn cases that `drawn` waits for, if any are drawn.
-fn grade_with<'d>(
+/// [`grade()`] with a thread that `draw_cases` starts, if cases are drawn.
+fn grade_with<'s, 'd>(
     job: &Job<'_>,
     (toolchain, gpu): (&Toolchain, Option<RemoteGpu>),
     reporter: &mut dyn Reporter,
-    drawn: impl FnOnce() -> Option<DrawnCases<'d>>,
+    draw_cases: impl FnOnce() -> ScopedJoinHandle<'s, DrawnCases<'d>>,
 ) -> Result<Summary, Failure> {
     let Job { workbook, puzzle, spec, .. } = *job;
     original_stub::check_present(workbook, puzzle, job.source)?;
@@ -146,6 +145,7 @@ fn grade_with<'d>(
         .ok();
     let others = OtherCases::new(spec, job.seed);
     let (mut judged, mut passed) = (0, 0);
+    let (mut draw_cases, mut drawn) = (job.drawn.then_some(draw_cases), None);
     let work = |case: &Case| grade::run_and_judge(machine.backend(), case);
     in_order(&cases, threads, work, |case, wait| {
         // Host code may have a line of its own.
@@ -169,6 +169,12 @@ fn grade_with<'d>(
             npy::dump(dir, case, &run)?;
         }
         passed += usize::from(verdict.passed());
+        // Most programs that fail do so in the first test, and need none. The others go on while the tests keep one core busy.
+        if passed == judged
+            && let Some(draw_cases) = draw_cases.take()
+        {
+            drawn = Some(draw_cases());
+        }
         spinner::above(|| reporter.test_finished(&verdict)).ok();
         // Each further test would take as long.
         let is_endless = run.findings.iter().any(|finding| finding.problem.is_endless());
@@ -181,10 +187,10 @@ fn grade_with<'d>(
     let mut total = cases.len();
     // A test with a name teaches more.
     if passed == total
-        && let Some(drawn) = drawn()
+        && let Some(drawn) = drawn.or_else(|| draw_cases.map(|draw_cases| draw_cases()))
     {
         let spinner = DelayedSpinner::new("running drawn sizes");
-        let verdict = drawn::judge(&machine, &program, &drawn)?;
+        let verdict = drawn::judge(&machine, &program, &joined(drawn))?;
         drop(spinner);
         if let Some(verdict) = verdict {
             total += 1;
