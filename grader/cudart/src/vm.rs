@@ -21,7 +21,7 @@ use profile::Profiles;
 use ptxvm::finding::{Check, Fault};
 use ptxvm::{
     Access, BufferId, ChildLaunch, Finding, FindingKind, HostFault, Init, Kernel, LaunchError,
-    Memory, Module, Options, ParamType, Touch, TouchedBytes,
+    Memory, Module, Options, ParamType, Touch, TouchedBytes, Unwritten,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -120,6 +120,12 @@ impl VmDevice {
     /// A device whose launches have these options.
     pub fn new(options: Options) -> Self {
         Self { options, ..Self::default() }
+    }
+
+    /// Sets what memory holds before anything writes it. The device has no memory yet.
+    #[must_use]
+    pub fn with_unwritten(self, unwritten: Unwritten) -> Self {
+        Self { memory: Memory::holding(unwritten), ..self }
     }
 
     /// Sets the compute capability that it reports. A program chooses its kernels by it, so it must be the one for

@@ -317,6 +317,7 @@ pub use machine::child_launch::ChildLaunch;
 pub use memory::Memory;
 pub use memory::buffer::{Access, BufferId, HostFault, Init};
 pub use memory::heap::{HEAP_SIZE, HeapUse};
+pub use memory::unwritten::Unwritten;
 pub use program::module::{Kernel, Module, ParamType};
 pub use program::symbols::{Register, Symbols};
 pub use source_loc::SourceLoc;

@@ -59,3 +59,82 @@ fixed = "the test has the sizes that count"
         assert!(verdict.passed(), "{:?}", verdict.findings);
     }
 }
+
+/// A row sum of tiles of 4 rows, of which the last ones may be beyond the matrix.
+const ROWS: &str = r#"
+extern "C" __global__ void row_sum(const float* x, float* y, int rows, int n)
+{
+    __shared__ float tile[4][33];
+    int lane = threadIdx.x, row = blockIdx.x * 4 + threadIdx.y;
+    float sum = 0.0f;
+    for (int first = 0; first < n; first += 32) {
+        LOAD
+        __syncthreads();
+        if (lane == 0)
+            for (int k = 0; k < 32; k++) ADD;
+        __syncthreads();
+    }
+    if (lane == 0 && row < rows) y[row] = sum;
+}
+"#;
+
+const ROWS_SPEC: &str = r#"
+title = "rows"
+needs = []
+
+[dims]
+free = ["rows", "n"]
+
+[tensors]
+x = "f32[rows, n]"
+y = "f32[rows]"
+
+[math]
+forward = "y[r] = sum[i] x[r,i]"
+
+[[launch]]
+kernel = "row_sum"
+args   = ["x", "y", "rows", "n"]
+block  = [32, 4]
+grid   = "ceil_div(rows, 4)"
+
+[[test]]
+name  = "rest"
+about = "A rest of rows and of columns."
+dims  = { rows = 6, n = 37 }
+
+[draw]
+fixed = "the test has the sizes that count"
+"#;
+
+/// Rows of the tile that have no output stay as they are, and are added up all the same.
+#[test]
+fn what_nobody_wrote_may_be_read_where_no_result_depends_on_it() {
+    let load = "if (row < rows) tile[threadIdx.y][lane] = first + lane < n ? x[row * n + first + lane] : 0.0f;";
+    let kernel = ROWS.replace("LOAD", load).replace("ADD", "sum += tile[threadIdx.y][k]");
+    for (_, verdict) in Bench::new(&kernel).judge(ROWS_SPEC, 0..1) {
+        assert!(verdict.passed(), "{:?}", verdict.findings);
+        assert!(verdict.notes[0].contains("no result depends on it"), "{:?}", verdict.notes);
+    }
+}
+
+/// A word that nobody writes is added, times 0, as the larger or smaller of two numbers, as a condition, as the difference of two.
+#[test]
+fn what_nobody_wrote_may_not_decide_a_result() {
+    let load = "tile[threadIdx.y][lane] = row < rows && first + lane < n ? x[row * n + first + lane] : 0.0f;";
+    for term in [
+        "tile[0][32]",
+        "0.0f * tile[0][32]",
+        "fmaxf(0.0f, tile[0][32])",
+        "fminf(0.0f, tile[0][32])",
+        "(__float_as_int(tile[0][32]) > 5)",
+        "(__float_as_int(tile[0][32]) - __float_as_int(tile[1][32]))",
+    ] {
+        let add = format!("sum += tile[threadIdx.y][k] + {term}");
+        let kernel = ROWS.replace("LOAD", load).replace("ADD", &add);
+        for (_, verdict) in Bench::new(&kernel).judge(ROWS_SPEC, 0..1) {
+            let names: Vec<_> = verdict.findings.iter().map(|f| f.problem.name()).collect();
+            assert_eq!(names, ["uninitialised"], "{term}: {:?}", verdict.notes);
+        }
+    }
+}

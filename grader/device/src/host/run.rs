@@ -21,7 +21,7 @@ use crate::vm;
 use cudart::device::Properties;
 use cudart::vm::VmDevice;
 use diagnostic::{Failure, FailureKind};
-use ptxvm::Options;
+use ptxvm::{Options, Unwritten};
 use puzzle::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
 use puzzle::tensor::{Tensor, encode};
 use std::collections::BTreeMap;
@@ -120,6 +120,7 @@ impl HostBackend {
         case: &'a Case,
         on_host: &[bool],
         cancelled: &Arc<AtomicBool>,
+        unwritten: Unwritten,
     ) -> Result<TestDevice<'a>, Failure> {
         if self.gpu.is_some() {
             return TestDevice::new(Box::new(gpu::detect()?), &case.tensors, on_host, None);
@@ -135,7 +136,7 @@ impl HostBackend {
         };
         let elements = case.elements();
         let most = (elements as u64 * THREADS).max(MIN_THREADS);
-        let mut device = VmDevice::new(options);
+        let mut device = VmDevice::new(options).with_unwritten(unwritten);
         device.share(self.program.modules.clone());
         if let Some(capability) = self.program.capability {
             device.claim(capability);
@@ -205,7 +206,8 @@ impl Backend for HostBackend {
     }
 
     fn run(&self, case: &Case) -> Result<Run, Failure> {
-        Ok(self.run_within(case, None)?.0)
+        let run = |unwritten| Ok(self.run_following(case, None, None, unwritten)?.run);
+        vm::unwritten::dismiss(&case.tensors, run(Unwritten::default())?, run)
     }
 }
 
@@ -216,7 +218,8 @@ impl HostBackend {
     /// # Errors
     /// As [`Backend::run`].
     pub fn run_within(&self, case: &Case, limit: Option<Usage>) -> Result<(Run, Usage), Failure> {
-        let Followed { run, usage, .. } = self.run_following(case, limit, None)?;
+        let Followed { run, usage, .. } =
+            self.run_following(case, limit, None, Unwritten::default())?;
         Ok((run, usage))
     }
 
@@ -225,7 +228,7 @@ impl HostBackend {
     /// # Errors
     /// As [`Backend::run`].
     pub fn stored(&self, case: &Case, tensor: usize) -> Result<Stored, Failure> {
-        Ok(self.run_following(case, None, Some(tensor))?.stored)
+        Ok(self.run_following(case, None, Some(tensor), Unwritten::default())?.stored)
     }
 
     fn run_following(
@@ -233,6 +236,7 @@ impl HostBackend {
         case: &Case,
         limit: Option<Usage>,
         followed: Option<usize>,
+        unwritten: Unwritten,
     ) -> Result<Followed, Failure> {
         let room = |e: io::Error| no_room(&e);
         let folder = folder_of_run().map_err(room)?;
@@ -241,7 +245,7 @@ impl HostBackend {
         let memory =
             HostMemory::write(&path.join(MEMORY), &case.tensors, &on_host).map_err(room)?;
         let cancelled = Arc::default();
-        let mut device = self.device(case, &on_host, &cancelled)?;
+        let mut device = self.device(case, &on_host, &cancelled, unwritten)?;
         if let Some(tensor) = followed {
             device.trace();
             if !on_host[tensor] {

@@ -10,6 +10,7 @@ pub mod recording;
 mod refusals;
 mod reordered;
 mod shared_module;
+pub(crate) mod unwritten;
 
 use crate::backend::{Backend, Run, RunTensor};
 use crate::checked::{CheckedDevice, Placed};
@@ -19,7 +20,9 @@ use crate::run::{self, Kernels};
 pub(crate) use checked::cannot_run;
 use cudart::vm::VmDevice;
 use diagnostic::Failure;
-use ptxvm::{BufferId, ElementWork, Kernel, Launch, LaunchError, Memory, Module, Options};
+use ptxvm::{
+    BufferId, ElementWork, Kernel, Launch, LaunchError, Memory, Module, Options, Unwritten,
+};
 use puzzle::case::{Case, CaseConstant, CaseLaunch, CaseTensor, Role, TermCounts};
 use refusals::{cannot_launch, cannot_load};
 pub use shared_module::SharedModule;
@@ -218,8 +221,19 @@ impl VmBackend {
     }
 
     fn run_tensors(&self, tensors: &[CaseTensor], launches: &[CaseLaunch]) -> Result<Run, Failure> {
-        let (mut device, kernels) = self.device(tensors);
-        run::run(&mut device, kernels, tensors, launches)
+        let run = |unwritten| self.run_holding(tensors, launches, unwritten);
+        unwritten::dismiss(tensors, run(Unwritten::default())?, run)
+    }
+
+    /// A run in which memory holds this until something writes it.
+    fn run_holding(
+        &self,
+        tensors: &[CaseTensor],
+        launches: &[CaseLaunch],
+        unwritten: Unwritten,
+    ) -> Result<Run, Failure> {
+        let (device, kernels) = self.device(tensors);
+        run::run(&mut device.with_unwritten(unwritten), kernels, tensors, launches)
     }
 }
 

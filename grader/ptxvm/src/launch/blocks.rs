@@ -69,10 +69,11 @@ impl Grid<'_> {
     /// Storage for a block that has not begun.
     pub fn storage<M>(&self, monitor: M) -> ResidentBlock<M> {
         let (program, warps) = (self.env.program, self.start.warps);
+        let unwritten = self.env.memory.unwritten;
         ResidentBlock {
             index: 0,
             state: BlockState::new(warps, monitor),
-            warps: (0..warps).map(|_| Warp::new(program)).collect(),
+            warps: (0..warps).map(|_| Warp::new(program, unwritten)).collect(),
             barriers: Barriers::default(),
             rested: None,
         }

@@ -39,7 +39,7 @@ impl InitialState {
         let mut start = Self {
             registers: Registers::undefined(env.program),
             shared_bytes: shared.used(),
-            shared: Flat::undefined(shared),
+            shared: Flat::undefined(shared, env.memory.unwritten),
             varying: Vec::new(),
             cluster,
             warps: threads.div_ceil(32),

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 
 use crate::lanes::{HALF, LaneIndices};
 use crate::memory::lane_memory::{Fault, byte_flags, within_word};
+use crate::memory::unwritten::Unwritten;
 
 /// A global-memory allocation.
 ///
@@ -42,7 +43,8 @@ impl BufferId {
 pub enum Init {
     /// Every byte is defined and has this value.
     Bytes(Vec<u8>),
-    /// `len` bytes that a kernel must write before it reads them; filled with 0xFF (a NaN in every float type).
+    /// `len` bytes that a kernel must write before it reads them; they hold what
+    /// the memory's [`Unwritten`] says.
     Undefined {
         /// The length in bytes.
         len: usize,
@@ -94,7 +96,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    pub(super) fn new(init: Init, access: Access, start: u64) -> Self {
+    pub(super) fn new(init: Init, access: Access, start: u64, unwritten: Unwritten) -> Self {
         let read_only = access == Access::ReadOnly;
         match init {
             Init::Bytes(bytes) => {
@@ -118,7 +120,7 @@ impl Buffer {
             Init::Undefined { len } => Self {
                 len,
                 start,
-                words: (0..len.div_ceil(4)).map(|_| AtomicU32::new(u32::MAX)).collect(),
+                words: (0..len.div_ceil(4)).map(|i| AtomicU32::new(unwritten.word(i))).collect(),
                 defined: Some((0..len.div_ceil(4)).map(|_| AtomicU8::new(0)).collect()),
                 whole: false,
                 changed: AtomicBool::new(true),
@@ -127,6 +129,12 @@ impl Buffer {
                 freed: false,
             },
         }
+    }
+
+    /// A buffer without a byte.
+    pub(super) fn empty(start: u64) -> Self {
+        let init = Init::Undefined { len: 0 };
+        Self::new(init, Access::ReadWrite, start, Unwritten::default())
     }
 
     /// A copy of the contents, with the same address and rights.

@@ -4,6 +4,7 @@ use super::in_flight::InFlightWords;
 use super::layout::Layout;
 use crate::lanes::{HALF, LaneIndices};
 use crate::memory::lane_memory::{Fault, LaneMemory, byte_flags, within_word};
+use crate::memory::unwritten::Unwritten;
 
 /// Words with flags: for each byte whether it belongs to a variable (high nibble) and whether it was written (low nibble).
 #[derive(Clone, Debug, Default)]
@@ -21,7 +22,7 @@ const OWNED: u128 = u128::from_le_bytes([0xF0; HALF]);
 
 impl Flat {
     /// Unwritten memory with the variables of a layout.
-    pub fn undefined(layout: &Layout) -> Self {
+    pub fn undefined(layout: &Layout, unwritten: Unwritten) -> Self {
         let words = (layout.end as usize).div_ceil(4);
         let mut flags = vec![0; words];
         for &(start, size) in &layout.variables {
@@ -30,7 +31,7 @@ impl Flat {
             }
         }
         Self {
-            words: vec![u32::MAX; words],
+            words: (0..words).map(|word| unwritten.word(word)).collect(),
             flags,
             read_only: false,
             in_flight: InFlightWords::default(),
@@ -39,8 +40,7 @@ impl Flat {
 
     /// Read-only memory, all zero at first.
     pub fn read_only(layout: &Layout) -> Self {
-        let mut flat = Self::undefined(layout);
-        flat.words.fill(0);
+        let mut flat = Self::undefined(layout, Unwritten::Zeros);
         for flags in &mut flat.flags {
             *flags |= *flags >> 4;
         }
@@ -206,7 +206,7 @@ mod tests {
         let mut layout = Layout::default();
         layout.place(6, 4).unwrap();
         let second = layout.place(8, 8).unwrap();
-        (Flat::undefined(&layout), second.into())
+        (Flat::undefined(&layout, Unwritten::Ones), second.into())
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
     fn rows_are_stored_where_all_words_are_owned() {
         let mut layout = Layout::default();
         layout.place(68, 4).unwrap();
-        let mut flat = Flat::undefined(&layout);
+        let mut flat = Flat::undefined(&layout, Unwritten::Ones);
         let values = std::array::from_fn(|word| word as u32);
         assert!(flat.set_row(4, &values));
         for refused in [2, 8, u64::MAX - 3] {
@@ -237,7 +237,7 @@ mod tests {
         };
         assert!(flat.written(&row(1), 1).is_some() && flat.written(&row(0), 1).is_none());
         layout.place(4, 64).unwrap();
-        let mut gap = Flat::undefined(&layout);
+        let mut gap = Flat::undefined(&layout, Unwritten::Ones);
         assert!(!gap.set_row(8, &values), "words behind the first variable belong to nobody");
     }
 

@@ -7,6 +7,7 @@ use super::Memory;
 use super::buffer::{Access, Buffer, BufferId, HostFault, Init};
 use super::heap::HeapUse;
 use super::slot_table;
+use super::unwritten::Unwritten;
 use crate::memory::lane_memory::{Fault, LaneMemory};
 
 /// Variables of one module, as its launches left them.
@@ -18,11 +19,16 @@ pub(super) struct Variables {
 }
 
 impl Memory {
+    /// Memory without buffers, which holds this until something writes it.
+    pub fn holding(unwritten: Unwritten) -> Self {
+        Self { unwritten, ..Self::default() }
+    }
+
     /// Allocates a buffer with these contents and access rights.
     pub fn alloc(&mut self, init: Init, access: Access) -> BufferId {
         self.skip_window();
         let start = BufferId(self.buffers.len()).address();
-        self.add(Buffer::new(init, access, start))
+        self.add(Buffer::new(init, access, start, self.unwritten))
     }
 
     /// Leaves out the numbers of buffers whose own slots lie in the window.
@@ -32,7 +38,7 @@ impl Memory {
         }
         while slot_table::holds(BufferId(self.buffers.len()).address()) {
             let start = BufferId(self.buffers.len()).address();
-            let mut none = Buffer::new(Init::Undefined { len: 0 }, Access::ReadWrite, start);
+            let mut none = Buffer::empty(start);
             none.set_freed();
             self.add(none);
             self.skipped += 1;
@@ -64,6 +70,11 @@ impl Memory {
             Some(buffer) => buffer.bytes(),
             None => self.heap.bytes(id),
         }
+    }
+
+    /// Allocates memory for a kernel that calls `malloc`; None if there is no room for it.
+    pub(crate) fn malloc(&self, size: u64) -> Option<u64> {
+        self.heap.alloc(size, self.unwritten)
     }
 
     /// What kernels have allocated (`malloc`, `new`) and not freed. It stays there from launch to launch.
@@ -221,7 +232,7 @@ impl Memory {
         if buffer.freed {
             return Err(HostFault::Freed);
         }
-        *buffer = Buffer::new(Init::Undefined { len: 0 }, Access::ReadWrite, buffer.start);
+        *buffer = Buffer::empty(buffer.start);
         buffer.freed = true;
         self.dense.release(buffer.start);
         Ok(())
@@ -263,7 +274,10 @@ impl Memory {
         self.modules.push(Variables { module, first: self.variables.len() });
         for (name, bytes) in variables {
             let start = self.next_variable().address();
-            self.variables.push((name, Buffer::new(Init::Bytes(bytes), Access::ReadWrite, start)));
+            self.variables.push((
+                name,
+                Buffer::new(Init::Bytes(bytes), Access::ReadWrite, start, self.unwritten),
+            ));
         }
     }
 

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::buffer::BufferId;
 use crate::memory::lane_memory::{Fault, byte_flags, within_word};
+use crate::memory::unwritten::Unwritten;
 
 /// Bytes that kernels may have allocated at a time: `cudaLimitMallocHeapSize` unless a program changes it.
 pub const HEAP_SIZE: u64 = 8 << 20;
@@ -73,8 +74,8 @@ impl Heap {
         unused
     }
 
-    /// The address of a new allocation; None if there is no room for it.
-    pub fn alloc(&self, size: u64) -> Option<u64> {
+    /// The address of a new allocation, which holds `unwritten`; None if there is no room for it.
+    pub fn alloc(&self, size: u64, unwritten: Unwritten) -> Option<u64> {
         let len = usize::try_from(size).ok().filter(|&len| len > 0)?;
         let granules = size.checked_next_multiple_of(GRANULE)?;
         let mut state = self.state();
@@ -89,7 +90,8 @@ impl Heap {
         state.in_use.bytes += size;
         let packed = state.end.next_multiple_of(granules.next_power_of_two().min(PACKED));
         state.end = packed + granules;
-        let content = Some(vec![(u32::MAX, 0); len.div_ceil(4)]);
+        let words = (0..len.div_ceil(4)).map(|word| (unwritten.word(word), 0));
+        let content = Some(words.collect());
         state.blocks.push(Block { len, packed, content });
         Some(id.address())
     }
@@ -223,8 +225,8 @@ mod tests {
             heap.check(BufferId(BufferId::FIRST_ON_HEAP).address(), 4),
             Err(Fault::OutOfBounds)
         );
-        let first = heap.alloc(10).unwrap();
-        let second = heap.alloc(4).unwrap();
+        let first = heap.alloc(10, Unwritten::Ones).unwrap();
+        let second = heap.alloc(4, Unwritten::Ones).unwrap();
         heap.put(first + 4, 4, 7);
         assert_eq!(heap.get(first + 4, 4), (7, true));
         assert_eq!(heap.get(first, 8), (0x7_FFFF_FFFF, true));
@@ -245,23 +247,23 @@ mod tests {
     #[test]
     fn a_full_heap_gives_nothing() {
         let heap = Heap::default();
-        assert_eq!(heap.alloc(HEAP_SIZE + 1), None);
-        assert_eq!(heap.alloc(u64::MAX), None);
-        assert_eq!(heap.alloc(0), None);
-        let all = heap.alloc(HEAP_SIZE).unwrap();
-        assert_eq!(heap.alloc(1), None);
+        assert_eq!(heap.alloc(HEAP_SIZE + 1, Unwritten::Ones), None);
+        assert_eq!(heap.alloc(u64::MAX, Unwritten::Ones), None);
+        assert_eq!(heap.alloc(0, Unwritten::Ones), None);
+        let all = heap.alloc(HEAP_SIZE, Unwritten::Ones).unwrap();
+        assert_eq!(heap.alloc(1, Unwritten::Ones), None);
         heap.free(all).unwrap();
-        assert!(heap.alloc(1).is_some());
+        assert!(heap.alloc(1, Unwritten::Ones).is_some());
     }
 
     #[test]
     fn its_size_can_be_chosen_before_its_first_use() {
         let heap = Heap::default();
         assert!(heap.resize(32) && heap.resize(4 * HEAP_SIZE));
-        let large = heap.alloc(3 * HEAP_SIZE).unwrap();
-        assert_eq!(heap.alloc(HEAP_SIZE + 1), None);
+        let large = heap.alloc(3 * HEAP_SIZE, Unwritten::Ones).unwrap();
+        assert_eq!(heap.alloc(HEAP_SIZE + 1, Unwritten::Ones), None);
         heap.free(large).unwrap();
         assert!(!heap.resize(HEAP_SIZE));
-        assert!(heap.alloc(4 * HEAP_SIZE).is_some());
+        assert!(heap.alloc(4 * HEAP_SIZE, Unwritten::Ones).is_some());
     }
 }

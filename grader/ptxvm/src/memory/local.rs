@@ -3,6 +3,8 @@
 use super::layout::Layout;
 use crate::lanes::lanes;
 use crate::memory::lane_memory::{Fault, LaneMemory, byte_flags, within_word};
+use crate::memory::unwritten::Unwritten;
+use std::array::from_fn;
 
 /// Local memory of a warp: the variables of the kernel and its functions, and above them the call stack.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +15,8 @@ pub struct Local {
     variables: Vec<(u32, u32)>,
     /// One past the last variable.
     end: u32,
+    /// What it holds before the thread writes it.
+    unwritten: Unwritten,
 }
 
 /// Words of a page.
@@ -28,8 +32,19 @@ struct Page {
 }
 
 impl Page {
-    const UNWRITTEN: Self =
-        Self { words: [[u32::MAX; 32]; PAGE_WORDS], flags: [[0; 32]; PAGE_WORDS] };
+    /// A page of which nothing is written.
+    fn unwritten(contents: Unwritten) -> Self {
+        let words = match contents {
+            Unwritten::Ones => [[u32::MAX; 32]; PAGE_WORDS],
+            _ => from_fn(|word| from_fn(|lane| unwritten_word(contents, word, lane))),
+        };
+        Self { words, flags: [[0; 32]; PAGE_WORDS] }
+    }
+}
+
+/// What a word of a page holds, for a lane, before it is written.
+fn unwritten_word(contents: Unwritten, word: usize, lane: usize) -> u32 {
+    contents.word(word * 32 + lane)
 }
 
 /// Words between the variables and the call stack, so that neither overruns the other.
@@ -37,7 +52,7 @@ const GUARD: u32 = 256;
 
 impl Local {
     /// Unwritten memory with the variables of a layout.
-    pub fn new(layout: &Layout) -> Self {
+    pub fn new(layout: &Layout, unwritten: Unwritten) -> Self {
         let mut variables: Vec<(u32, u32)> = Vec::new();
         for &(start, size) in layout.variables.iter().filter(|&&(_, size)| size != 0) {
             match variables.last_mut() {
@@ -45,13 +60,13 @@ impl Local {
                 _ => variables.push((start, start + size)),
             }
         }
-        Self { pages: vec![None; pages(layout.end)], variables, end: layout.end }
+        Self { pages: vec![None; pages(layout.end)], variables, end: layout.end, unwritten }
     }
 
     /// Makes all bytes undefined, for the warp of a new block.
     pub fn clear(&mut self) {
         for page in self.pages.iter_mut().flatten() {
-            **page = Page::UNWRITTEN;
+            **page = Page::unwritten(self.unwritten);
         }
     }
 
@@ -88,11 +103,12 @@ impl Local {
 
     /// The variables of a frame are no more.
     pub fn close_frame(&mut self, mask: u32, start: u32, variables: &[(u32, u32)]) {
+        let contents = self.unwritten;
         for &(offset, size) in variables {
             for word in (start + offset) / 4..(start + offset + size).div_ceil(4) {
                 let Some((page, word)) = self.written_page(word as usize) else { continue };
                 for lane in lanes(mask) {
-                    page.words[word][lane] = u32::MAX;
+                    page.words[word][lane] = unwritten_word(contents, word, lane);
                     page.flags[word][lane] = 0;
                 }
             }
@@ -121,7 +137,8 @@ impl Local {
     /// The page of a word that is inside, and the number of the word in it.
     fn page(&mut self, word: usize) -> (&mut Page, usize) {
         let (page, word) = place_of(word);
-        (self.pages[page].get_or_insert_with(|| Box::new(Page::UNWRITTEN)), word)
+        let unwritten = || Box::new(Page::unwritten(self.unwritten));
+        (self.pages[page].get_or_insert_with(unwritten), word)
     }
 }
 
@@ -160,7 +177,7 @@ impl LaneMemory for Local {
         let (page, word) = place_of(place / 4);
         let (word, flags) = match &self.pages[page] {
             Some(page) => (page.words[word][lane], page.flags[word][lane]),
-            None => (u32::MAX, 0),
+            None => (unwritten_word(self.unwritten, word, lane), 0),
         };
         if bytes == 4 {
             return (word.into(), flags & 0xF != 0);
@@ -195,7 +212,7 @@ mod tests {
     fn lanes_do_not_see_each_other() {
         let mut layout = Layout::default();
         layout.place(8, 8).unwrap();
-        let mut local = Local::new(&layout);
+        let mut local = Local::new(&layout, Unwritten::Ones);
         local.put(3, 0, 8, 0x1122_3344_5566_7788);
         assert_eq!(local.get(3, 4, 4), (0x1122_3344, true));
         assert_eq!(local.get(3, 2, 2), (0x5566, true));
@@ -211,7 +228,7 @@ mod tests {
     fn a_large_array_costs_what_is_written() {
         let mut layout = Layout::default();
         let place = layout.place(512 << 10, 4).unwrap() as usize + (512 << 10) - 4;
-        let mut local = Local::new(&layout);
+        let mut local = Local::new(&layout, Unwritten::Ones);
         assert_eq!(local.check(0, place as u64, 4, true), Ok(place));
         assert_eq!(local.get(0, place, 4), (u32::MAX.into(), false));
         local.put(0, place, 2, 7);
@@ -226,14 +243,14 @@ mod tests {
         let first = layout.place(4, 4).unwrap();
         layout.place_close(4, 4).unwrap();
         let far = layout.place(4, 4).unwrap();
-        let local = Local::new(&layout);
+        let local = Local::new(&layout, Unwritten::Ones);
         assert!(local.check(0, first.into(), 8, false).is_ok());
         assert_eq!(local.check(0, u64::from(far) - 4, 8, false), Err(Fault::OutOfBounds));
     }
 
     #[test]
     fn a_frame_belongs_to_its_lanes() {
-        let mut local = Local::new(&Layout::default());
+        let mut local = Local::new(&Layout::default(), Unwritten::Ones);
         let start = local.stack_start();
         local.open_frame(0b01, start, &[(16, 8)]);
         assert!(local.check(0, u64::from(start) + 16, 8, true).is_ok());

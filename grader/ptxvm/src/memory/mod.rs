@@ -18,11 +18,13 @@ pub mod layout;
 pub mod local;
 mod shared_with_host;
 mod slot_table;
+pub mod unwritten;
 
 use self::buffer::Buffer;
 use self::global::Variables;
 use self::heap::Heap;
 use self::slot_table::SlotTable;
+use self::unwritten::Unwritten;
 use crate::image::object::ObjectTable;
 
 /// Global memory of the virtual device: buffers far apart, so that no overflow reaches a neighbour.
@@ -36,6 +38,8 @@ pub struct Memory {
     variables: Vec<(String, Buffer)>,
     modules: Vec<Variables>,
     pub(crate) heap: Heap,
+    /// What all memory of the device holds before anything writes it.
+    pub(crate) unwritten: Unwritten,
     /// Texture and surface objects.
     pub(crate) images: ObjectTable,
 }

@@ -17,7 +17,7 @@ impl Memory {
         }
         self.skip_window();
         let start = self.dense.place(self.buffers.len())?;
-        Some(self.add(Buffer::new(init, access, start)))
+        Some(self.add(Buffer::new(init, access, start, self.unwritten)))
     }
 
     /// How many buffers were allocated before this one.

@@ -15,7 +15,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.warp.executed += INSTRUCTIONS_OF_MALLOC;
         for lane in lanes(mask) {
             let size = self.argument(lane, size, 8);
-            let address = self.env.memory.heap.alloc(size).unwrap_or(0);
+            let address = self.env.memory.malloc(size).unwrap_or(0);
             if let Some(result) = result {
                 self.set_argument(lane, result, 8, address);
             }

@@ -47,7 +47,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let shared = self.argument(lane, shared, 4) as u32;
         // A kernel without parameters has a buffer too, for null stands for a failure.
         let bytes = kernels[kernel].parameter_bytes().max(1);
-        let parameters = self.env.memory.heap.alloc(bytes as u64)?;
+        let parameters = self.env.memory.malloc(bytes as u64)?;
         let prepared = PreparedLaunch { parameters, kernel, grid, block, shared };
         self.state.children.prepared.push(prepared);
         Some(parameters)

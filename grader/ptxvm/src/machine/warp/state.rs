@@ -9,13 +9,14 @@ use crate::machine::simd::arith::SpreadMask;
 use crate::machine::warp::call_stack::CallStack;
 use crate::machine::warp::spin_detector::SpinDetector;
 use crate::memory::local::Local;
+use crate::memory::unwritten::Unwritten;
 use crate::program::code::Program;
 
 impl Warp {
-    pub fn new(program: &Program) -> Self {
+    pub fn new(program: &Program, unwritten: Unwritten) -> Self {
         Self {
             registers: Registers::new(program),
-            local: Local::new(&program.local),
+            local: Local::new(&program.local, unwritten),
             calls: CallStack::default(),
             current: StackEntry { pc: 0, join: NO_PC, mask: 0 },
             stack: Vec::new(),
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     fn warp(mask: u32) -> Warp {
-        let mut warp = Warp::new(&Program::default());
+        let mut warp = Warp::new(&Program::default(), Unwritten::Ones);
         warp.restart(&Registers::default(), 0, mask);
         warp
     }

@@ -164,11 +164,12 @@ mod tests {
     use super::*;
     use crate::isa::names::NO_PC;
     use crate::machine::registers::Registers;
+    use crate::memory::unwritten::Unwritten;
     use crate::program::code::Program;
 
     /// Lanes 0 and 1 spin at 3, and lanes 2 and 3 wait for them behind the loop, at 8.
     fn spinning() -> Warp {
-        let mut warp = Warp::new(&Program::default());
+        let mut warp = Warp::new(&Program::default(), Unwritten::Ones);
         warp.restart(&Registers::default(), 0, 0b1111);
         warp.current.pc = 7;
         warp.diverge(0b0011, 3, 8);
@@ -199,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_part_waits_where_another_will_come() {
-        let mut warp = Warp::new(&Program::default());
+        let mut warp = Warp::new(&Program::default(), Unwritten::Ones);
         warp.restart(&Registers::default(), 0, 0b1111);
         warp.current.pc = 5;
         // Lane 3 skips a branch that ends at 20. In it lanes 0 and 1 spin up to 8.
@@ -237,7 +238,7 @@ mod tests {
 
     #[test]
     fn the_other_side_of_a_branch_may_come() {
-        let mut warp = Warp::new(&Program::default());
+        let mut warp = Warp::new(&Program::default(), Unwritten::Ones);
         warp.restart(&Registers::default(), 0, 0b1111);
         warp.diverge(0b0011, 9, 12);
         assert!(warp.may_arrive(0b0100));
