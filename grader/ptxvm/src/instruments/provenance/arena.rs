@@ -1,6 +1,8 @@
 //! Expressions as shared nodes: equal ones are stored once.
 
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::BuildHasher;
 
 /// A node; 0 stands for "no expression: the bits say it all".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -58,7 +60,9 @@ pub struct MatrixProduct {
 #[derive(Debug)]
 pub struct Arena {
     nodes: Vec<Node>,
-    known: FxHashMap<Node, NodeId>,
+    /// The nodes by their hash. A run makes millions, and what each costs is the memory that it touches: the table has their numbers
+    /// alone, and grows without a look at them.
+    known: HashTable<(u64, NodeId)>,
     limit: usize,
     opaque: u32,
     /// What opaque values were made of, where that is known.
@@ -75,7 +79,7 @@ impl Arena {
         let nodes = vec![Node::TooLarge; 2];
         Self {
             nodes,
-            known: FxHashMap::default(),
+            known: HashTable::new(),
             limit,
             opaque: 0,
             sources: FxHashMap::default(),
@@ -94,15 +98,25 @@ impl Arena {
     }
 
     fn node(&mut self, node: Node) -> NodeId {
-        if let Some(&id) = self.known.get(&node) {
+        let hash = FxBuildHasher.hash_one(node);
+        let is_it = |&(other, id): &(u64, NodeId)| other == hash && self.get(id) == node;
+        if let Some(&(_, id)) = self.known.find(hash, is_it) {
             return id;
         }
+        let id = self.new_node(node);
+        if !id.is_too_large() {
+            self.known.insert_unique(hash, (hash, id), |&(hash, _)| hash);
+        }
+        id
+    }
+
+    /// A node that differs from all others.
+    fn new_node(&mut self, node: Node) -> NodeId {
         if self.is_full() {
             return NodeId::TOO_LARGE;
         }
         let id = NodeId(self.nodes.len() as u32);
         self.nodes.push(node);
-        self.known.insert(node, id);
         id
     }
 
@@ -123,7 +137,7 @@ impl Arena {
 
     pub fn opaque(&mut self, place: LocationId) -> NodeId {
         self.opaque += 1;
-        self.node(Node::Opaque(self.opaque, place))
+        self.new_node(Node::Opaque(self.opaque, place))
     }
 
     /// An opaque value that was made of these.
@@ -220,7 +234,7 @@ impl Arena {
         let elements = product.c.len();
         self.matrices.push(product);
         let element =
-            |at| self.node(Node::Dot(number, (at / columns) as u16, (at % columns) as u16));
+            |at| self.new_node(Node::Dot(number, (at / columns) as u16, (at % columns) as u16));
         (0..elements).map(element).collect()
     }
 
