@@ -159,15 +159,15 @@ template <class T> __global__ void nrm2(int n, const T* x, int incx, T* result) 
     sum = block_sum(sum);
     if (threadIdx.x == 0) *(result ? result : (T*)&sum_result) = (T)(scale * sqrt(sum));
 }
-// The first index, from 1 on, of the largest absolute value.
-template <class T> __global__ void amax(int n, const T* x, int incx, int* result) {
+// The first index, from 1 on, of the largest absolute value, or with a sign of -1 of the least one.
+template <int SIGN, class T> __device__ inline void extreme(int n, const T* x, int incx, int* result) {
     __shared__ T values[THREADS];
     __shared__ int indices[THREADS];
-    T value = -1;
+    T value = 0;
     int index = 0;
     for (int i = threadIdx.x; i < n; i += THREADS) {
-        T next = fabs(x[at(i, n, incx)]);
-        if (next > value) { value = next; index = i + 1; }
+        T next = SIGN * fabs(x[at(i, n, incx)]);
+        if (!index || next > value) { value = next; index = i + 1; }
     }
     values[threadIdx.x] = value; indices[threadIdx.x] = index;
     for (int half = THREADS / 2; half; half /= 2) {
@@ -175,10 +175,19 @@ template <class T> __global__ void amax(int n, const T* x, int incx, int* result
         if (threadIdx.x >= half) continue;
         T other = values[threadIdx.x + half];
         int there = indices[threadIdx.x + half];
-        if (other > value || other == value && there < index) { value = other; index = there; }
+        if (there && (!index || other > value || other == value && there < index)) { value = other; index = there; }
         values[threadIdx.x] = value; indices[threadIdx.x] = index;
     }
     if (threadIdx.x == 0) *(result ? result : &index_result) = index;
+}
+template <class T> __global__ void amax(int n, const T* x, int incx, int* result) { extreme<1>(n, x, incx, result); }
+template <class T> __global__ void amin(int n, const T* x, int incx, int* result) { extreme<-1>(n, x, incx, result); }
+template <class T> __global__ void rot(int n, T* x, int incx, T* y, int incy, Factor<T> c, Factor<T> s) {
+    int i = thread();
+    if (i >= n) return;
+    T a = x[at(i, n, incx)], b = y[at(i, n, incy)];
+    x[at(i, n, incx)] = multiply_add(s.get(), b, c.get() * a);
+    y[at(i, n, incy)] = multiply_add(-s.get(), a, c.get() * b);
 }
 
 template <class T> __global__ void gemv(bool trans, int m, int n, Factor<T> alpha, const T* A, int lda, const T* x, int incx, Factor<T> beta, T* y, int incy) {
@@ -211,6 +220,84 @@ template <class T> __global__ void geam(bool transa, bool transb, int m, int n, 
         if (b != 0) sum = multiply_add(b, B[transb ? (size_t)i * ldb + j : (size_t)j * ldb + i], sum);
         C[(size_t)j * ldc + i] = sum;
     }
+}
+
+
+// A matrix of which one triangle is stored: the other one mirrors it, or is 0.
+template <class T> struct Triangle {
+    const T* A;
+    int lda;
+    bool upper, trans, unit, mirrored;
+    // The element of row i and column j of the matrix, transposed if `trans` says so.
+    __device__ T get(int i, int j) const {
+        if (trans) { int t = i; i = j; j = t; }
+        if (i == j && unit) return 1;
+        bool stored = upper ? i <= j : i >= j;
+        if (!stored && !mirrored) return 0;
+        return stored ? A[(size_t)j * lda + i] : A[(size_t)i * lda + j];
+    }
+    // Whether the transposed matrix, where `trans` says so, is a lower one.
+    __device__ bool is_lower() const { return upper == trans; }
+};
+// One triangle of alpha * op(A) * op(A)^T + beta * C.
+template <class T> __global__ void syrk(bool upper, bool trans, int n, int k, Factor<T> alpha, const T* A, int lda, Factor<T> beta, T* C, int ldc) {
+    int i = thread(), j = blockIdx.y;
+    if (i >= n) return;
+    for (; j < n; j += gridDim.y) {
+        if (upper ? i > j : i < j) continue;
+        T sum = 0;
+        for (int l = 0; l < k; l++) sum = multiply_add(A[trans ? (size_t)i * lda + l : (size_t)l * lda + i], A[trans ? (size_t)j * lda + l : (size_t)l * lda + j], sum);
+        T result = alpha.get() * sum, factor = beta.get();
+        if (factor != 0) result = multiply_add(factor, C[(size_t)j * ldc + i], result);
+        C[(size_t)j * ldc + i] = result;
+    }
+}
+template <class T> __global__ void symm(bool right, Triangle<T> A, int m, int n, Factor<T> alpha, const T* B, int ldb, Factor<T> beta, T* C, int ldc) {
+    int i = thread(), j = blockIdx.y;
+    if (i >= m) return;
+    for (; j < n; j += gridDim.y) {
+        T sum = 0;
+        if (right) for (int l = 0; l < n; l++) sum = multiply_add(B[(size_t)l * ldb + i], A.get(l, j), sum);
+        else for (int l = 0; l < m; l++) sum = multiply_add(A.get(i, l), B[(size_t)j * ldb + l], sum);
+        T result = alpha.get() * sum, factor = beta.get();
+        if (factor != 0) result = multiply_add(factor, C[(size_t)j * ldc + i], result);
+        C[(size_t)j * ldc + i] = result;
+    }
+}
+// A column of B for each thread, or a row if the triangle stands on the right, in an order in which C may be B.
+template <class T> __global__ void trmm(bool right, Triangle<T> A, int m, int n, Factor<T> alpha, const T* B, int ldb, T* C, int ldc) {
+    int own = thread(), size = right ? n : m;
+    if (own >= (right ? m : n)) return;
+    bool downwards = right ? A.is_lower() : !A.is_lower();
+    for (int step = 0; step < size; step++) {
+        int i = downwards ? step : size - 1 - step;
+        T sum = 0;
+        for (int l = 0; l < size; l++) {
+            bool stored = (right ? l >= i : l <= i) == A.is_lower() || l == i;
+            if (stored) sum = multiply_add(right ? A.get(l, i) : A.get(i, l), B[right ? (size_t)l * ldb + own : (size_t)own * ldb + l], sum);
+        }
+        C[right ? (size_t)i * ldc + own : (size_t)own * ldc + i] = alpha.get() * sum;
+    }
+}
+// Solves for a column of B in each thread, or for a row if the triangle stands on the right.
+template <class T> __global__ void trsm(bool right, Triangle<T> A, int m, int n, Factor<T> alpha, T* B, int ldb) {
+    int own = thread(), size = right ? n : m;
+    if (own >= (right ? m : n)) return;
+    bool upwards = right ? A.is_lower() : !A.is_lower();
+    for (int step = 0; step < size; step++) {
+        int i = upwards ? size - 1 - step : step;
+        T left = alpha.get() * B[right ? (size_t)i * ldb + own : (size_t)own * ldb + i];
+        for (int before = 0; before < step; before++) {
+            int l = upwards ? size - 1 - before : before;
+            left = multiply_add(-(right ? A.get(l, i) : A.get(i, l)), B[right ? (size_t)l * ldb + own : (size_t)own * ldb + l], left);
+        }
+        B[right ? (size_t)i * ldb + own : (size_t)own * ldb + i] = A.unit ? left : left / A.get(i, i);
+    }
+}
+template <class T> __global__ void dgmm(bool right, int m, int n, const T* A, int lda, const T* x, int incx, T* C, int ldc) {
+    int i = thread(), j = blockIdx.y;
+    if (i >= m) return;
+    for (; j < n; j += gridDim.y) C[(size_t)j * ldc + i] = A[(size_t)j * lda + i] * (right ? x[at(j, n, incx)] : x[at(i, m, incx)]);
 }
 
 // Calls of kernels.
@@ -407,6 +494,52 @@ cublasStatus_t cublasGetVectorAsync(int n, int size, const void* x, int incx, vo
     }
 CUBLAS_VECTORS(S, s, float)
 CUBLAS_VECTORS(D, d, double)
+
+#define CUBLAS_GRID(m, n) dim3(cublas::blocks(m), cublas::most(n)), cublas::THREADS, 0, handle->stream
+#define CUBLAS_TRIANGLES(P, p, T) \
+    cublasStatus_t cublasI##p##amin(cublasHandle_t handle, int n, const T* x, int incx, int* result) { \
+        CUBLAS_SUM("I" #p "amin", amin, cublas::index_result, incx > 0 ? n : 0, x, incx) \
+    } \
+    cublasStatus_t cublas##P##rot(cublasHandle_t handle, int n, T* x, int incx, T* y, int incy, const T* c, const T* s) { \
+        CUBLAS_NEED(handle); \
+        if (n > 0) cublas::rot<<<cublas::blocks(n), cublas::THREADS, 0, handle->stream>>>(n, x, incx, y, incy, cublas::factor(handle, c), cublas::factor(handle, s)); \
+        return cublas::launched(); \
+    } \
+    cublasStatus_t cublas##P##syrk(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans, int n, int k, const T* alpha, const T* A, int lda, const T* beta, T* C, int ldc) { \
+        CUBLAS_NEED(handle); \
+        if (n < 0 || k < 0 || lda < 1 || lda < (trans ? k : n) || ldc < 1 || ldc < n) return cublas::bad(#P "syrk", "lda or ldc is less than the rows of its matrix, or a size is negative"); \
+        if (n) cublas::syrk<<<CUBLAS_GRID(n, n)>>>(uplo == CUBLAS_FILL_MODE_UPPER, trans != CUBLAS_OP_N, n, k, cublas::factor(handle, alpha), A, lda, cublas::factor(handle, beta), C, ldc); \
+        return cublas::launched(); \
+    } \
+    cublasStatus_t cublas##P##symm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, int m, int n, const T* alpha, const T* A, int lda, const T* B, int ldb, const T* beta, T* C, int ldc) { \
+        CUBLAS_NEED(handle); \
+        if (m < 0 || n < 0 || lda < 1 || lda < (side ? n : m) || ldb < 1 || ldb < m || ldc < 1 || ldc < m) return cublas::bad(#P "symm", "lda, ldb or ldc is less than the rows of its matrix, or a size is negative"); \
+        cublas::Triangle<T> triangle = {A, lda, uplo == CUBLAS_FILL_MODE_UPPER, false, false, true}; \
+        if (m && n) cublas::symm<<<CUBLAS_GRID(m, n)>>>(side == CUBLAS_SIDE_RIGHT, triangle, m, n, cublas::factor(handle, alpha), B, ldb, cublas::factor(handle, beta), C, ldc); \
+        return cublas::launched(); \
+    } \
+    cublasStatus_t cublas##P##trmm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t trans, cublasDiagType_t diag, int m, int n, const T* alpha, const T* A, int lda, const T* B, int ldb, T* C, int ldc) { \
+        CUBLAS_NEED(handle); \
+        if (m < 0 || n < 0 || lda < 1 || lda < (side ? n : m) || ldb < 1 || ldb < m || ldc < 1 || ldc < m) return cublas::bad(#P "trmm", "lda, ldb or ldc is less than the rows of its matrix, or a size is negative"); \
+        cublas::Triangle<T> triangle = {A, lda, uplo == CUBLAS_FILL_MODE_UPPER, trans != CUBLAS_OP_N, diag == CUBLAS_DIAG_UNIT, false}; \
+        if (m && n) cublas::trmm<<<cublas::blocks(side ? m : n), cublas::THREADS, 0, handle->stream>>>(side == CUBLAS_SIDE_RIGHT, triangle, m, n, cublas::factor(handle, alpha), B, ldb, C, ldc); \
+        return cublas::launched(); \
+    } \
+    cublasStatus_t cublas##P##trsm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t trans, cublasDiagType_t diag, int m, int n, const T* alpha, const T* A, int lda, T* B, int ldb) { \
+        CUBLAS_NEED(handle); \
+        if (m < 0 || n < 0 || lda < 1 || lda < (side ? n : m) || ldb < 1 || ldb < m) return cublas::bad(#P "trsm", "lda or ldb is less than the rows of its matrix, or a size is negative"); \
+        cublas::Triangle<T> triangle = {A, lda, uplo == CUBLAS_FILL_MODE_UPPER, trans != CUBLAS_OP_N, diag == CUBLAS_DIAG_UNIT, false}; \
+        if (m && n) cublas::trsm<<<cublas::blocks(side ? m : n), cublas::THREADS, 0, handle->stream>>>(side == CUBLAS_SIDE_RIGHT, triangle, m, n, cublas::factor(handle, alpha), B, ldb); \
+        return cublas::launched(); \
+    } \
+    cublasStatus_t cublas##P##dgmm(cublasHandle_t handle, cublasSideMode_t side, int m, int n, const T* A, int lda, const T* x, int incx, T* C, int ldc) { \
+        CUBLAS_NEED(handle); \
+        if (m < 0 || n < 0 || lda < 1 || lda < m || ldc < 1 || ldc < m) return cublas::bad(#P "dgmm", "lda or ldc is less than the rows of its matrix, or a size is negative"); \
+        if (m && n) cublas::dgmm<<<CUBLAS_GRID(m, n)>>>(side == CUBLAS_SIDE_RIGHT, m, n, A, lda, x, incx, C, ldc); \
+        return cublas::launched(); \
+    }
+CUBLAS_TRIANGLES(S, s, float)
+CUBLAS_TRIANGLES(D, d, double)
 
 #define CUBLAS_PRODUCTS(P, T) \
     cublasStatus_t cublas##P##gemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k, const T* alpha, const T* A, int lda, const T* B, int ldb, const T* beta, T* C, int ldc) { \

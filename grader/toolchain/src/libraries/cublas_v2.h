@@ -94,7 +94,20 @@ cublasStatus_t cublasGetMatrixAsync(int rows, int cols, int size, const void* a,
                                    int incx, const T* beta, T* y, int incy); \
     cublasStatus_t cublas##P##ger(cublasHandle_t handle, int m, int n, const T* alpha, const T* x, int incx, const T* y, int incy, T* A, int lda); \
     cublasStatus_t cublas##P##geam(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, const T* alpha, \
-                                   const T* A, int lda, const T* beta, const T* B, int ldb, T* C, int ldc);
+                                   const T* A, int lda, const T* beta, const T* B, int ldb, T* C, int ldc); \
+    cublasStatus_t cublasI##p##amin(cublasHandle_t handle, int n, const T* x, int incx, int* result); \
+    cublasStatus_t cublas##P##rot(cublasHandle_t handle, int n, T* x, int incx, T* y, int incy, const T* c, const T* s); \
+    cublasStatus_t cublas##P##syrk(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans, int n, int k, const T* alpha, \
+                                   const T* A, int lda, const T* beta, T* C, int ldc); \
+    cublasStatus_t cublas##P##symm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, int m, int n, const T* alpha, \
+                                   const T* A, int lda, const T* B, int ldb, const T* beta, T* C, int ldc); \
+    cublasStatus_t cublas##P##trmm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t trans, \
+                                   cublasDiagType_t diag, int m, int n, const T* alpha, const T* A, int lda, const T* B, int ldb, T* C, \
+                                   int ldc); \
+    cublasStatus_t cublas##P##trsm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t trans, \
+                                   cublasDiagType_t diag, int m, int n, const T* alpha, const T* A, int lda, T* B, int ldb); \
+    cublasStatus_t cublas##P##dgmm(cublasHandle_t handle, cublasSideMode_t side, int m, int n, const T* A, int lda, const T* x, int incx, T* C, \
+                                   int ldc);
 #define CUBLAS_GEMM(P, T) \
     cublasStatus_t cublas##P##gemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k, const T* alpha, \
                                    const T* A, int lda, const T* B, int ldb, const T* beta, T* C, int ldc); \
