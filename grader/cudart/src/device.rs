@@ -353,6 +353,8 @@ pub struct KernelInfo {
     pub registers: u32,
     /// The architecture of its PTX: 75 for `.target sm_75`.
     pub ptx_version: u32,
+    /// The blocks of a cluster in x, y and z, if the kernel says so, not its launches.
+    pub cluster: Option<[u32; 3]>,
     /// Why the device cannot run it, if it cannot.
     pub refusal: Option<String>,
 }

@@ -588,6 +588,7 @@ impl Device for VmDevice {
             max_threads: kernel.max_threads(),
             registers: REGISTERS,
             ptx_version: loaded.target,
+            cluster: kernel.cluster(),
             refusal,
         })
     }

@@ -373,6 +373,11 @@ fn attributes(client: &mut Client, host: *const c_void) -> Result<Attributes, Cu
         binary_version: (major * 10 + minor) as c_int,
         max_dynamic_shared: dynamic as c_int,
         preferred_carveout: -1,
+        // `clusterDimMustBeSet` and the size that is required.
+        clusters: kernel
+            .info
+            .cluster
+            .map_or([0; 6], |[x, y, z]| [1, x as c_int, y as c_int, z as c_int, 0, 0]),
         ..Attributes::default()
     })
 }

@@ -38,9 +38,18 @@ unsafe fn image(code: *const c_void) -> Result<Image, CudaError> {
             () if begins_as(WRAPPER_MAGIC.to_le_bytes()) => wrapped(code.cast::<Wrapper>()),
             () if begins_as(fatbin::MAGIC.to_le_bytes()) => container(first),
             () if begins_as(ELF) => return Err(machine_code()),
-            () => return Ok(Image::Ptx(string(code.cast()))),
+            () => return text(string(code.cast())),
         };
         container.map(Image::Container).ok_or(CudaError::INVALID_KERNEL_IMAGE)
+    }
+}
+
+/// PTX begins with its version (PTX ISA 11.1.1); the driver takes no other text for it.
+fn text(text: String) -> Result<Image, CudaError> {
+    if text.contains(".version") {
+        Ok(Image::Ptx(text))
+    } else {
+        Err(CudaError::INVALID_KERNEL_IMAGE)
     }
 }
 
@@ -52,7 +61,7 @@ fn image_of_file(bytes: Vec<u8>) -> Result<Image, CudaError> {
     if bytes.starts_with(&fatbin::MAGIC.to_le_bytes()) {
         return Ok(Image::Container(bytes));
     }
-    String::from_utf8(bytes).map(Image::Ptx).map_err(|_| CudaError::INVALID_KERNEL_IMAGE)
+    String::from_utf8(bytes).map_err(|_| CudaError::INVALID_KERNEL_IMAGE).and_then(text)
 }
 
 fn machine_code() -> CudaError {

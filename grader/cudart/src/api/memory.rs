@@ -169,14 +169,18 @@ pub(super) unsafe extern "C" fn cudaMallocHost(to: *mut u64, bytes: usize) -> u3
 
 /// All of the flags `cudaHostAllocPortable`, `...Mapped` and `...WriteCombined`.
 const HOST_ALLOC_FLAGS: c_uint = 7;
+const HOST_ALLOC_MAPPED: c_uint = 2;
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn cudaHostAlloc(to: *mut u64, bytes: usize, flags: c_uint) -> u32 {
     enter(|client| {
-        // SAFETY: the same contract.
+        // SAFETY: the same contract; what was allocated is there.
         unsafe {
-            alloc_pages(client, to, bytes as u64, flags <= HOST_ALLOC_FLAGS, PagesKind::Pinned)
+            let is_valid = flags <= HOST_ALLOC_FLAGS;
+            alloc_pages(client, to, bytes as u64, is_valid, PagesKind::Pinned)?;
+            client.note_flags(*to, flags);
         }
+        Ok(())
     })
 }
 
@@ -209,12 +213,10 @@ pub(super) unsafe extern "C" fn cudaHostGetDevicePointer(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaHostGetFlags(to: *mut c_uint, host: u64) -> u32 {
     enter(|client| {
-        if client.place(host) != Place::Managed {
-            return Err(CudaError::INVALID_VALUE);
-        }
-        // `cudaHostAllocMapped`: all of it is.
+        let (_, pages) = client.managed.holding(host).ok_or(CudaError::INVALID_VALUE)?;
+        // All of it is mapped.
         // SAFETY: null is refused; else the program says it is an unsigned int.
-        unsafe { put(to, 2) }
+        unsafe { put(to, pages.flags | HOST_ALLOC_MAPPED) }
     })
 }
 
@@ -226,7 +228,12 @@ const REGISTER_MAPPED: c_uint = 2;
 extern "C" fn cudaHostRegister(host: u64, bytes: usize, flags: c_uint) -> u32 {
     enter(|client| {
         client.register(host, bytes as u64)?;
-        if flags & REGISTER_MAPPED == 0 { Ok(()) } else { client.map_registered(host) }
+        if flags & REGISTER_MAPPED == 0 {
+            return Ok(());
+        }
+        client.map_registered(host)?;
+        client.note_flags(host, flags);
+        Ok(())
     })
 }
 

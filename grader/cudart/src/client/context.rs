@@ -396,7 +396,7 @@ impl Client {
 
 /// Functions of the device runtime that kernels call, by name, with what they do. Launches of a kernel run one after another when it has
 /// ended, in the order in which it made them, so its streams need no more than a handle.
-const DEVICE_RUNTIME: [(&str, &str); 5] = [
+const DEVICE_RUNTIME: [(&str, &str); 7] = [
     (
         "cudaGraphSetConditional",
         ".visible .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)\n\
@@ -413,6 +413,25 @@ const DEVICE_RUNTIME: [(&str, &str); 5] = [
         "__cudaCDP2StreamDestroy",
         ".visible .func (.param .b32 error) __cudaCDP2StreamDestroy(.param .b64 stream)\n\
          {\nst.param.b32 [error], 0;\nret;\n}\n",
+    ),
+    // `cudaMalloc` of a kernel takes from the heap of `malloc` (CUDA C++ Programming Guide, "Dynamic Parallelism", "Memory
+    // Footprint").
+    (
+        "__cudaCDP2Malloc",
+        ".visible .func (.param .b32 error) __cudaCDP2Malloc(.param .b64 to, .param .b64 bytes)\n\
+         {\n.reg .b64 %rd<4>;\n.reg .b32 %r<2>;\n.reg .pred %p<2>;\n\
+         ld.param.u64 %rd1, [to];\nld.param.u64 %rd2, [bytes];\n\
+         {\n.param .b64 size;\n.param .b64 place;\nst.param.b64 [size], %rd2;\n\
+         call.uni (place), malloc, (size);\nld.param.b64 %rd3, [place];\n}\n\
+         st.u64 [%rd1], %rd3;\nsetp.eq.u64 %p1, %rd3, 0;\nselp.b32 %r1, 2, 0, %p1;\n\
+         st.param.b32 [error], %r1;\nret;\n}\n",
+    ),
+    (
+        "__cudaCDP2Free",
+        ".visible .func (.param .b32 error) __cudaCDP2Free(.param .b64 address)\n\
+         {\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [address];\n\
+         {\n.param .b64 place;\nst.param.b64 [place], %rd1;\ncall.uni free, (place);\n}\n\
+         st.param.b32 [error], 0;\nret;\n}\n",
     ),
     (
         "__cudaCDP2GetLastError",
@@ -470,21 +489,60 @@ mod tests {
 }
 ";
 
-    #[test]
-    fn a_kernel_sets_a_condition() {
+    /// As nvcc 13.0 compiles a kernel with `cudaMalloc`, a store and `cudaFree`.
+    const ALLOCATES: &str = ".version 9.0
+.target sm_75
+.address_size 64
+.extern .func (.param .b32 func_retval0) __cudaCDP2Malloc
+(
+    .param .b64 __cudaCDP2Malloc_param_0,
+    .param .b64 __cudaCDP2Malloc_param_1
+)
+;
+.extern .func (.param .b32 func_retval0) __cudaCDP2Free(.param .b64 __cudaCDP2Free_param_0);
+.visible .entry takes(.param .u64 takes_param_0)
+{
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<9>;
+    .local .align 8 .b8 __local_depot0[8];
+    ld.param.u64 %rd1, [takes_param_0];
+    mov.u64 %rd2, __local_depot0;
+    cvta.local.u64 %rd2, %rd2;
+    { .param .b64 param0; st.param.b64 [param0+0], %rd2; .param .b64 param1; st.param.b64 [param1+0], 8; .param .b32 retval0;
+    call.uni (retval0), __cudaCDP2Malloc, (param0, param1); ld.param.b32 %r1, [retval0+0]; }
+    ld.u64 %rd3, [%rd2];
+    st.u32 [%rd3+4], 7;
+    ld.u32 %r2, [%rd3+4];
+    { .param .b64 param0; st.param.b64 [param0+0], %rd3; .param .b32 retval0;
+    call.uni (retval0), __cudaCDP2Free, (param0); ld.param.b32 %r3, [retval0+0]; }
+    add.s32 %r2, %r2, %r1;
+    add.s32 %r2, %r2, %r3;
+    st.global.u32 [%rd1], %r2;
+    ret;
+}
+";
+
+    /// What a kernel of one thread writes to the buffer that it is given.
+    fn result_of(text: &str, kernel: &str) -> Vec<u8> {
         let mut device = VmDevice::default();
-        let module = device.load(Code::ptx(&with_device_runtime(SETS.into()))).unwrap();
-        let condition = device.alloc(4).unwrap();
-        let launch = Launch {
-            module,
-            kernel: "set".into(),
-            grid: [1; 3],
-            block: [1; 3],
-            params: vec![condition.to_le_bytes().to_vec()],
-            ..Launch::default()
-        };
+        let module = device.load(Code::ptx(&with_device_runtime(text.into()))).unwrap();
+        let result = device.alloc(4).unwrap();
+        let params = vec![result.to_le_bytes().to_vec()];
+        let (grid, block) = ([1; 3], [1; 3]);
+        let launch =
+            Launch { module, kernel: kernel.into(), grid, block, params, ..Launch::default() };
         let launched = device.launch(launch).unwrap();
         assert_eq!((launched.fault, launched.complete), (None, true));
-        assert_eq!(device.read(condition, 4).unwrap().0, 9u32.to_le_bytes());
+        device.read(result, 4).unwrap().0.to_vec()
+    }
+
+    #[test]
+    fn a_kernel_allocates_by_the_runtime() {
+        assert_eq!(result_of(ALLOCATES, "takes"), 7u32.to_le_bytes());
+    }
+
+    #[test]
+    fn a_kernel_sets_a_condition() {
+        assert_eq!(result_of(SETS, "set"), 9u32.to_le_bytes());
     }
 }

@@ -17,7 +17,7 @@ impl Client {
             self.free(address)?;
             return Err(CudaError::MEMORY_ALLOCATION);
         }
-        self.managed.0.insert(address, Pages { kind, bytes, device: address });
+        self.managed.0.insert(address, Pages { kind, bytes, device: address, flags: 0 });
         Ok(address)
     }
 
@@ -48,7 +48,8 @@ impl Client {
         };
         if address - start < bytes && self.managed.holding(address).is_none() {
             let device = Device::alloc(self, bytes)?;
-            self.managed.0.insert(start, Pages { kind: Kind::Registered, bytes, device });
+            let pages = Pages { kind: Kind::Registered, bytes, device, flags: 0 };
+            self.managed.0.insert(start, pages);
         }
         Ok(())
     }
@@ -62,6 +63,13 @@ impl Client {
         self.unmap(address)
     }
 
+    /// Notes with which flags the program made pages that begin here.
+    pub fn note_flags(&mut self, address: u64, flags: u32) {
+        if let Some(pages) = self.managed.0.get_mut(&address) {
+            pages.flags = flags;
+        }
+    }
+
     /// Frees pages of this kind.
     pub fn free_managed(&mut self, address: u64, kind: Kind) -> Answer<()> {
         match self.managed.0.get(&address) {
@@ -71,7 +79,7 @@ impl Client {
     }
 
     fn unmap(&mut self, address: u64) -> Answer<()> {
-        let Some(Pages { kind, bytes, device }) = self.managed.0.remove(&address) else {
+        let Some(Pages { kind, bytes, device, .. }) = self.managed.0.remove(&address) else {
             return Ok(());
         };
         self.in_use.remove(&address);
@@ -150,7 +158,7 @@ impl Client {
                 std::ptr::copy_nonoverlapping(contents.as_ptr(), address as *mut u8, length);
                 *(variable.pointer as *mut u64) = address;
             }
-            let pages = Pages { kind: Kind::Variable, bytes, device };
+            let pages = Pages { kind: Kind::Variable, bytes, device, flags: 0 };
             self.managed.0.insert(address, pages);
         }
         Ok(())

@@ -34,6 +34,8 @@ pub struct Pages {
     pub bytes: u64,
     /// Their address on the device.
     pub device: u64,
+    /// The flags with which the program allocated or registered them.
+    pub flags: u32,
 }
 
 /// Pages that are sent at once.

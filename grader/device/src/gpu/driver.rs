@@ -244,6 +244,8 @@ impl Device for GpuDevice {
             max_threads: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             registers: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
             ptx_version: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_PTX_VERSION)?,
+            // A launch by the driver knows it by itself.
+            cluster: None,
             refusal: None,
         })
     }
