@@ -521,3 +521,28 @@ fn nans_of_f64_are_those_of_a_gpu() {
         assert_eq!(found, hash, "{instruction}");
     }
 }
+
+/// As on an H100.
+#[test]
+fn nans_have_no_sign_and_integers_saturate_as_floats() {
+    const NAN: u64 = 0x7FC0_0001;
+    check(
+        "min.NaN.xorsign.abs.f32 %f0, %f1, %f2;",
+        &[
+            (&[NAN, f(-2.0)], 0x7FFF_FFFF),
+            (&[f(-1.0), NAN | 1 << 31], 0x7FFF_FFFF),
+            (&[f(-1.0), f(3.0)], f(-1.0)),
+            (&[f(f32::NEG_INFINITY), f(3.0)], f(-3.0)),
+        ],
+    );
+    check("min.xorsign.abs.f32 %f0, %f1, %f2;", &[(&[NAN, NAN | 1 << 31], 0x7FFF_FFFF)]);
+    check(
+        "max.xorsign.abs.f16x2 %r0, %r1, %r2;",
+        &[(&[0x7E00_BC00, 0xFE00_4000], 0x7FFF_C000), (&[0xFC00_0000, 0x3C00_8000], 0xFC00_8000)],
+    );
+    check(
+        "cvt.rn.sat.f32.s32 %f0, %r1;",
+        &[(&[7], f(1.0)), (&[u64::from(u32::MAX)], 0), (&[1], f(1.0)), (&[0], 0)],
+    );
+    check("cvt.rn.sat.f16.s32 %rs0, %r1;", &[(&[7], 0x3C00), (&[u64::from(u32::MAX)], 0)]);
+}

@@ -78,7 +78,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
         };
         let result = match (from.is_float(), to.is_float()) {
             (false, false) => self.integer_to_integer(value, how),
-            (false, true) => self.integer_to_float(value, how)?,
+            (false, true) => {
+                let value = self.integer_to_float(value, how)?;
+                if how.saturate { self.from_zero_to_one(value, to) } else { value }
+            }
             (true, false) => self.float_to_integer(value, how)?,
             (true, true) => self.float_to_float(value, how)?,
         };
@@ -248,6 +251,16 @@ impl<'a> Body<'_, '_, '_, 'a> {
             _ => return Err(self.unsupported("`cvt` to this type")),
         };
         Ok(Value::Reg32(self.rq(op, wide)))
+    }
+
+    /// A float between 0 and 1.
+    fn from_zero_to_one(&mut self, value: Value, ty: Type) -> Value {
+        match (value, ty) {
+            (Value::Reg64(value), _) => Value::Reg64(self.q1(Q1::SatF, value)),
+            (Value::Reg32(value), Type::F16) => Value::Reg32(self.r1(R1::SatF16, value)),
+            (Value::Reg32(value), Type::Bf16) => Value::Reg32(self.r1(R1::SatBf16, value)),
+            (Value::Reg32(value), _) => Value::Reg32(self.r1(R1::SatF, value)),
+        }
     }
 
     /// To `f32` from 16 bits, exactly.

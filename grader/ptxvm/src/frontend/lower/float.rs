@@ -41,7 +41,15 @@ impl<'a> Body<'_, '_, '_, 'a> {
             Type::F16 | Type::Bf16 => 0x8000,
             _ => 0x8000_8000,
         };
+        let infinity = match ty {
+            Type::F32 => f32::INFINITY.to_bits(),
+            Type::F16 => 0x7C00,
+            Type::F16x2 => 0x7C00_7C00,
+            Type::Bf16 => 0x7F80,
+            _ => 0x7F80_7F80,
+        };
         let magnitude = self.builder.uniform_r(Uniform::Bits(u64::from(!sign)));
+        let numbers = self.builder.uniform_r(Uniform::Bits(u64::from(sign | infinity)));
         let sign = self.builder.uniform_r(Uniform::Bits(u64::from(sign)));
         let flush_op = flush.then_some(flush_of(ty));
         let mut result = self.value_r(first, ty)?;
@@ -60,6 +68,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let (d, _) = self.dst_r(d)?;
         if sign_of_both {
             let signs = self.step2(R2::And, signs, sign);
+            // A NaN has no sign: the difference of infinity and the magnitude keeps the top bit only if that is a number.
+            let is_number = self.step2(R2::SubI, numbers, result);
+            let signs = self.step2(R2::And, signs, is_number);
             self.alu(Alu::R2(R2::Or, d, result, signs));
         } else {
             self.alu(Alu::R1(R1::Mov, d, result));
