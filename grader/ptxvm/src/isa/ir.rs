@@ -391,6 +391,8 @@ pub enum Special {
     LaneMaskGt,
     DynamicSharedSize,
     TotalSharedSize,
+    /// What the block uses and what the system reserves.
+    AggregateSharedSize,
     /// Of the block in its cluster (`%cluster_ctarank`, `%cluster_ctaid`), and how many blocks a cluster has.
     ClusterRank,
     ClusterBlocks,

@@ -15,6 +15,9 @@ use crate::memory::layout::Layout;
 use crate::program::code::UniformSlot;
 use crate::program::module::variable_address;
 
+/// Shared memory is given to blocks in pieces of so many bytes (PTX ISA 10, `%total_smem_size`).
+const SHARED_UNIT: u32 = 128;
+
 /// The state that every block starts from.
 pub(crate) struct InitialState {
     pub registers: Registers,
@@ -97,7 +100,8 @@ impl InitialState {
             Special::WarpSize => 32,
             Special::NSmId => 1,
             Special::DynamicSharedSize => launch.dynamic_shared,
-            Special::TotalSharedSize => shared,
+            Special::TotalSharedSize => shared.next_multiple_of(SHARED_UNIT),
+            Special::AggregateSharedSize => shared + hardware::NEWEST.reserved,
             Special::Environment(1) => (workspace >> 32) as u32,
             Special::Environment(2) => workspace as u32,
             Special::Environment(_) | Special::SmId | Special::GridId | Special::Zero => 0,

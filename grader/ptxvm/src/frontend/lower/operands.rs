@@ -397,6 +397,7 @@ fn special(name: &str) -> Option<Special> {
         "%lanemask_gt" => Special::LaneMaskGt,
         "%dynamic_smem_size" => Special::DynamicSharedSize,
         "%total_smem_size" => Special::TotalSharedSize,
+        "%aggr_smem_size" => Special::AggregateSharedSize,
         // PTX ISA 10: %envreg<32>.
         _ => {
             let number: u8 = name.strip_prefix("%envreg")?.parse().ok()?;
