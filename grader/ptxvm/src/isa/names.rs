@@ -51,12 +51,14 @@ pub struct Marks {
     pub half_update: bool,
     /// `.nc`: nobody writes this memory while the kernel runs, the program promises.
     pub read_only: bool,
+    /// A plain load whose value is stored, or added by an atomic, though atomics of the kernel may change what it reads.
+    pub kept: bool,
 }
 
 impl Marks {
     /// Those of an atomic.
     pub const STRONG: Self =
-        Self { strength: Strength::Strong, half_update: false, read_only: false };
+        Self { strength: Strength::Strong, half_update: false, read_only: false, kept: false };
 }
 
 /// What an access means to other threads (PTX ISA 8.7).

@@ -73,6 +73,8 @@ pub(crate) struct Program {
     pub written: Option<BTreeSet<usize>>,
     /// Has fences, releases or acquires, so its threads may order themselves, or updates of what others wait for.
     pub fenced: bool,
+    /// Has plain reads that race with atomics ([`Marks::kept`]).
+    pub keeps_reads: bool,
     /// Strong accesses with an order or of block scope, by instruction, and reads that pass the L1 cache.
     pub orderings: Vec<(Pc, Ordering)>,
     /// Whether it reads memory that other blocks change, so that it may wait for them.
@@ -147,6 +149,17 @@ impl Program {
     /// value is as right as the new one.
     pub fn is_hint(&self, reads_strongly: bool, store: Pc) -> bool {
         reads_strongly && self.marks(store).strength == Strength::Value
+    }
+
+    /// Whether a read and an atomic of another thread race: what the read has found gets into memory.
+    pub fn reads_beside_atomic(&self, read: Pc, atomic: Pc) -> bool {
+        self.keeps_reads && self.marks(read).kept && self.is_atomic(atomic)
+    }
+
+    /// Whether an instruction is an atomic.
+    pub fn is_atomic(&self, pc: Pc) -> bool {
+        let op = self.instruction(pc).map(|instr| &instr.op);
+        matches!(op, Some(Op::Atom(_) | Op::WideAtom(_)))
     }
 
     /// Whether one of two accesses is `volatile` on memory that nobody waits for, or half of an update.

@@ -128,3 +128,59 @@ extern "C" __global__ void good_neighbour_bytes_of_blocks(const float *in, unsig
     int x = blockIdx.x * 8 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
     out[y * n + x] = in[y * n + x] > 0.0f ? 255 : 0;
 }
+// launch: grid=(1,1,1) block=(64,1,1) shared=0 in=i32[64] zeros=i32[1] out=i32[64]
+extern "C" __global__ void bad_atomic_sum_used_without_a_barrier(const int *in, int *sum, int *out) {
+    int t = threadIdx.x;
+    atomicAdd(sum, in[t]); // expect: GlobalRace
+    out[t] = in[t] * *sum; // expect: GlobalRace
+}
+// launch: grid=(4,1,1) block=(32,1,1) shared=0 in=i32[128] zeros=i32[1] out=i32[1]
+extern "C" __global__ void bad_atomic_sum_used_by_one_block(const int *in, int *sum, int *out) {
+    atomicAdd(sum, in[blockIdx.x * 32 + threadIdx.x]); // expect: GlobalRace
+    __syncthreads();
+    if (blockIdx.x == 0 && threadIdx.x == 0) *out = *sum + 1;
+}
+// launch: grid=(4,1,1) block=(32,1,1) shared=0 inout=i32[4]
+extern "C" __global__ void bad_atomic_updates_from_the_same_array(int *x) {
+    int b = blockIdx.x;
+    if (threadIdx.x == 0) atomicAdd(&x[(b + 1) % 4], x[b] / 2); // expect: GlobalRace
+}
+// launch: grid=(1,1,1) block=(64,1,1) shared=0 in=i32[64] zeros=i32[1] out=i32[64]
+extern "C" __global__ void good_atomic_sum_used_behind_a_barrier(const int *in, int *sum, int *out) {
+    int t = threadIdx.x;
+    atomicAdd(sum, in[t]);
+    __syncthreads();
+    out[t] = in[t] * *sum;
+}
+// launch: grid=(4,1,1) block=(64,1,1) shared=0 in=i32[256] zeros=i32[64] zeros=i32[1]
+extern "C" __global__ void good_level_compared_beside_atomics(const int *in, int *level, int *more) {
+    int v = threadIdx.x;
+    if (level[v] == 0 && atomicCAS(&level[in[blockIdx.x * 64 + v] * 3], 0, 1) == 0) *more = 1;
+}
+// launch: grid=(2,1,1) block=(64,1,1) shared=0 in=i32[128] zeros=i32[1]
+extern "C" __global__ void good_maximum_looked_at_first(const int *in, int *maximum) {
+    int v = in[blockIdx.x * 64 + threadIdx.x];
+    if (v > *maximum) atomicMax(maximum, v);
+}
+// launch: grid=(4,1,1) block=(32,1,1) shared=0 in=i32[4] inout=i32[4]
+extern "C" __global__ void good_shortest_distances_relaxed(const int *in, int *distance) {
+    int b = blockIdx.x;
+    if (threadIdx.x == 0) atomicMin(&distance[(b + 1) % 4], distance[b] + in[b] + 20);
+}
+// launch: grid=(4,1,1) block=(32,1,1) shared=0 in=i32[4] zeros=i32[1] out=i32[1]
+extern "C" __global__ void good_last_block_reads_what_it_counted(const int *in, int *sum, int *out) {
+    if (threadIdx.x == 0) {
+        int add = (in[blockIdx.x] << 8) + 1;
+        if (((atomicAdd(sum, add) + add) & 255) == gridDim.x) *out = *sum >> 8;
+    }
+}
+// launch: grid=(1,1,1) block=(96,1,1) shared=0 in=f32[96] zeros=f32[1] out=f32[96]
+extern "C" __global__ void good_sum_of_floats_by_cas(const float *in, float *sum, float *out) {
+    int *at = (int *)sum, old = *at, assumed;
+    do {
+        assumed = old;
+        old = atomicCAS(at, assumed, __float_as_int(in[threadIdx.x] + __int_as_float(assumed)));
+    } while (assumed != old);
+    __syncthreads();
+    out[threadIdx.x] = *sum;
+}

@@ -19,6 +19,7 @@ NOTES = {
     4: "bad_queue_read_before_the_barrier",
     5: "good_old_volatile_warp_reduce",
     6: "bad_blocks_count_without_atomic bad_histogram_without_atomics bad_blocks_write_one_row bad_stencil_in_place "
+       "bad_atomic_sum_used_without_a_barrier bad_atomic_sum_used_by_one_block bad_atomic_updates_from_the_same_array "
        "bad_zeroed_by_every_block bad_scratch_without_barrier bad_barrier_does_not_order_blocks bad_partial_sums_overlap "
        "bad_heap_buffer_without_barrier bad_second_grid_sync_missing bad_two_warps_store_one_tile "
        "bad_two_blocks_store_one_tile "

@@ -98,6 +98,7 @@ fn races_and_barriers() -> Vec<Finding> {
         same_block,
         same_warp: same_block,
         volatile: kind == RaceKind::WriteAfterRead,
+        beside_atomic: false,
     };
     let in_flight = |access, copy, copy_thread| {
         check(InFlight { access, size: 4, offset: 64, array: None, copy, copy_thread })

@@ -1,6 +1,6 @@
 //! A race in global memory.
 
-use crate::finding::access::{RaceKind, volatile_help};
+use crate::finding::access::{AccessKind, RaceKind, volatile_help};
 use crate::finding::check::{Check, Site, ThreadId, Words};
 use crate::finding::place::{Place, same_object};
 use crate::source_loc::SourceLoc;
@@ -14,6 +14,12 @@ const STORED_BY_TWO_BLOCKS: &str = "which of the two values stays is chance: doe
 /// What helps two threads of a block that read and write an element in one line.
 const UPDATED: &str = "both threads run this line: if each adds to the element, add with atomicAdd; if one needs what the other stores, put a \
                        barrier between the read and the write";
+
+/// What helps a thread that reads what others of its block update by atomics.
+const READ_TOO_EARLY: &str = "an atomic update is one step beside other atomics; a plain read may come before or after it: put a barrier between";
+/// What helps a block that reads what other blocks update by atomics.
+const READ_TOO_EARLY_BY_A_BLOCK: &str = "an atomic update is one step beside other atomics; a plain read may come before the other blocks have done theirs: \
+                                         read it in a later launch, or in the block that is the last to finish";
 
 /// What helps a block that uses what another one has stored, in another line.
 const HANDED_OVER: &str = "if a flag or a counter tells one block that another is done: __threadfence() before it is set and after it is seen, \
@@ -46,13 +52,24 @@ pub struct GlobalRace<P> {
     pub same_warp: bool,
     /// One of the accesses is `volatile`, which orders nothing by itself.
     pub volatile: bool,
+    /// One access reads, and the other is an atomic.
+    pub beside_atomic: bool,
 }
 
 impl<P> GlobalRace<P> {
     pub(super) fn map_place<Q>(self, name: impl FnOnce(P) -> Option<Q>) -> GlobalRace<Q> {
-        let Self { kind, size, place, other, other_thread, same_block, same_warp, volatile } = self;
-        let place = place.and_then(name);
-        GlobalRace { kind, size, place, other, other_thread, same_block, same_warp, volatile }
+        let place = self.place.and_then(name);
+        GlobalRace {
+            kind: self.kind,
+            size: self.size,
+            place,
+            other: self.other,
+            other_thread: self.other_thread,
+            same_block: self.same_block,
+            same_warp: self.same_warp,
+            volatile: self.volatile,
+            beside_atomic: self.beside_atomic,
+        }
     }
 }
 
@@ -69,13 +86,20 @@ impl<P: Place> Check for GlobalRace<P> {
 
     fn words(&self, site: &Site<'_>) -> Words {
         let Self { kind, place, other, other_thread, same_block, same_warp, volatile, .. } = self;
-        let (earlier, later) = (kind.earlier().noun(), kind.later().noun());
+        let beside_atomic = &self.beside_atomic;
+        let noun = |access: AccessKind| match access {
+            AccessKind::Write if *beside_atomic => ("an", AccessKind::Atomic.noun()),
+            access => ("a", access.noun()),
+        };
+        let ((one, earlier), (another, later)) = (noun(kind.earlier()), noun(kind.later()));
         let of = place.as_ref().map_or_else(|| "a __device__ variable".to_owned(), Place::name);
         let by = other_thread.map(|thread| format!(" by {thread}")).unwrap_or_default();
-        let words = Words::new(format!("race between (1) a {earlier} and (2) a {later} of {of}"))
+        let words = Words::new(format!("race between (1) {one} {earlier} and (2) {another} {later} of {of}"))
             .label(format!("(2) {later} here"))
             .other(other.as_ref(), format!("(1) {earlier} here{by}"))
             .help(match kind {
+                _ if *beside_atomic && !same_block => READ_TOO_EARLY_BY_A_BLOCK,
+                _ if *beside_atomic => READ_TOO_EARLY,
                 RaceKind::WriteAfterWrite if !same_block => STORED_BY_TWO_BLOCKS,
                 _ if !same_block => {
                     "nothing orders the two blocks here: add with atomicAdd, or let one block do it all; set to zero before the launch"

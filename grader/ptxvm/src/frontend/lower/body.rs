@@ -7,6 +7,7 @@ use super::builder::{Callee, KernelBuilder};
 use super::callgraph;
 use super::cfg::Cfg;
 use super::contraction::{Contracted, contract, contracted};
+use super::kept_reads::kept_reads;
 use super::labels::Labels;
 use super::poison;
 use super::postdom;
@@ -101,6 +102,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             place: 0,
             poison: None,
             marks: None,
+            kept: false,
             file: 0,
             guard: None,
             class: None,
@@ -108,6 +110,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         let lines = function.body.as_deref().unwrap_or_default();
         let poison = poison::tolerant_accesses(lines);
         let marks = marks(lines);
+        let kept = kept_reads(lines);
         // Code for a debugger is not optimised.
         let contracted =
             if body.builder.context.debug { HashMap::new() } else { contracted(lines) };
@@ -115,6 +118,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             body.line = line.line;
             body.poison = poison.get(&index).copied();
             body.marks = marks.get(&index).copied();
+            body.kept = kept.contains(&index);
             let done = match &line.statement {
                 Statement::Loc { at, inlined_at } => {
                     tracker.step(*at, *inlined_at);

@@ -55,9 +55,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
             return self.async_access(modifiers, operands, access);
         }
         let ordering = self.note_ordering(modifiers, access);
-        let strong = modifiers.take_any(&STRONG).is_some();
-        let marks = if strong { self.marks.unwrap_or(Marks::STRONG) } else { Marks::default() };
+        // `.mmio` stands before `.relaxed`.
+        let strong = modifiers.take("mmio") | modifiers.take_any(&STRONG).is_some();
+        let plain = Marks { kept: self.kept, ..Marks::default() };
+        let marks = if strong { self.marks.unwrap_or(Marks::STRONG) } else { plain };
         let marks = Marks { read_only: modifiers.take("nc"), ..marks };
+        self.builder.program.keeps_reads |= marks.kept;
         // Whether another thread has read what was stored before decides whether an update can be lost.
         self.builder.program.fenced |= marks.half_update && marks.strength == Strength::Strong;
         modifiers.drop_all(&HINTS);

@@ -17,6 +17,7 @@ mod copies;
 mod dependence;
 mod dispatch;
 mod float;
+mod kept_reads;
 mod kernel;
 mod labels;
 mod lanes;
@@ -94,6 +95,8 @@ struct Body<'b, 'c, 'f, 'a> {
     pub poison: Option<PoisonTolerance>,
     /// What the current access means to other threads, if that is not said by its modifiers alone.
     pub marks: Option<Marks>,
+    /// Whether it is a plain read that races with atomics.
+    pub kept: bool,
     /// Number of the file that the code comes from, before inlining.
     file: u32,
     guard: Option<Guard>,

@@ -2,7 +2,8 @@
 //! barriers and fences order.
 //!
 //! Atomic and volatile accesses do not race among themselves, and a plain read beside an atomic is accepted, because loops
-//! around `atomicCAS` begin with one. Where a program has fences, [`super::super::order`] knows what they order.
+//! around `atomicCAS` begin with one, unless what it reads gets into memory. Where a program has fences, [`super::super::order`] knows
+//! what they order.
 
 #[cfg(test)]
 mod tests;
@@ -396,6 +397,11 @@ impl GlobalRaces {
                     same_block,
                     same_warp: same_block && other.epoch.warp == shared.warp,
                     volatile: event.program.is_volatile([event.pc, other.epoch.pc]),
+                    beside_atomic: match kind {
+                        RaceKind::ReadAfterWrite => event.program.is_atomic(other.epoch.pc),
+                        RaceKind::WriteAfterRead => event.program.is_atomic(event.pc),
+                        RaceKind::WriteAfterWrite => false,
+                    },
                 };
                 log.record(finding, event.pc, thread, 1);
                 break;
@@ -579,7 +585,11 @@ fn visit(
         let grown = free.map_or(0, |readers| readers.set(at, current.access_id));
         let written = conflict(written).filter(|old| !program.is_hint(new.strong, old.epoch.pc));
         // Two strong accesses race where the scope of one leaves the other's block out.
-        let written = written.or_else(|| conflict(page.strong_writer(at)).filter(|_| new.strong));
+        let beside_atomic =
+            |old: &Access| program.reads_beside_atomic(new.pc, old.epoch.pc) && !followed();
+        let written = written.or_else(|| {
+            conflict(page.strong_writer(at)).filter(|old| new.strong || beside_atomic(old))
+        });
         return (written.map(|old| (RaceKind::ReadAfterWrite, old)), grown);
     }
     // Where all threads of a block write one value, the first one may order it for others.
@@ -596,13 +606,15 @@ fn visit(
         let mut readers = readers.filter(|Access { epoch: old, .. }| {
             let same_warp = (old.block, old.warp) == (new.block, new.warp);
             let in_step = same_warp && program.in_step(old.pc, new.pc);
-            !in_step && !program.is_hint(old.strong, new.pc)
+            let races = !new.strong || program.reads_beside_atomic(old.pc, new.pc);
+            races && !in_step && !program.is_hint(old.strong, new.pc)
         });
-        readers.next().filter(|_| !new.strong)
+        readers.next()
     };
-    let found = writer
-        .map(|writer| (RaceKind::WriteAfterWrite, writer))
-        .or_else(|| reader().map(|reader| (RaceKind::WriteAfterRead, reader)));
+    let found = writer.map(|writer| (RaceKind::WriteAfterWrite, writer)).or_else(|| {
+        let may_race = !new.strong || program.keeps_reads;
+        may_race.then(reader).flatten().map(|reader| (RaceKind::WriteAfterRead, reader))
+    });
     let grown = if new.strong {
         let mut grown = 0;
         let access_ids = page.strong_writers.get_or_insert_with(|| {
