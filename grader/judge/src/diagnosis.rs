@@ -61,7 +61,7 @@ pub fn diagnose(
         },
         // Each case takes long.
         Machine::Host(host) => {
-            let verdict = writers::explain(host, (case, run), verdict, at);
+            let verdict = writers::explain(host, &trials, (case, run), verdict, at);
             let values = case.output(&name).map(|index| &run.tensors[index].values[..]);
             let verdict =
                 elsewhere::explain(&trials, case, values.unwrap_or_default(), verdict, at);

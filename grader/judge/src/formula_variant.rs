@@ -1,7 +1,7 @@
 //! Which wrong formula gives exactly what the kernel computed? Found with the data of the failing test, and believed once the
 //! kernel has run with other data, and where the spec has such tests at other sizes, and gave the same wrong formula's values again.
 
-use crate::trials::Trials;
+use crate::trials::{Trial, Trials};
 use crate::verdict::{Cause, FormulaVariant, TestVerdict};
 use device::backend::Run;
 use indexmath::{
@@ -14,6 +14,8 @@ use std::borrow::Cow;
 /// After so many cases a single variant is believed. Several that fit all of them go through the others: sizes that were equal by
 /// chance differ there.
 const ENOUGH: usize = 16;
+/// The same where host code runs in a process of its own each time.
+const ENOUGH_ON_HOST: usize = 4;
 /// Where more variants than this fit all cases, the data tell too little.
 const MOST: usize = 8;
 /// Lanes of a warp.
@@ -43,7 +45,8 @@ pub(crate) fn explain(
     for closed in [true, false] {
         let Some(formula) = formula(case, &name, closed) else { continue };
         let fitting = search_variants(&seen.observation(formula));
-        let variant = confirmed(trials, case, &seen, closed, fitting);
+        let search = Search { trials, case, closed, enough: ENOUGH };
+        let variant = search.confirmed(&seen, fitting, &Results { name: &name, right: &[] });
         if variant.is_some() {
             verdict.diffs[at].variant = variant;
             break;
@@ -53,6 +56,30 @@ pub(crate) fn explain(
         *size = size_of_factor(trials, case, &name, *factor);
     }
     verdict
+}
+
+/// The wrong formula that gives an output of host code, if the steps `right` are as they should be: from there the formula is cheap, and
+/// what is wrong comes after that.
+pub(crate) fn from_steps(
+    trials: &Trials<'_, '_>,
+    (case, run): (&Case, &Run),
+    name: &str,
+    right: &[String],
+) -> Option<FormulaVariant> {
+    let seen = Seen::from_steps(case, run, name, right)?;
+    search_on_host(trials, case, &seen, &Results { name, right })
+}
+
+/// The wrong formula that gives what was seen of host code, where `look` sees the same in further runs.
+pub(crate) fn search_on_host(
+    trials: &Trials<'_, '_>,
+    case: &Case,
+    seen: &Seen<'_>,
+    look: &dyn Look,
+) -> Option<FormulaVariant> {
+    let fitting = search_variants(&seen.observation(&case.formula));
+    let search = Search { trials, case, closed: false, enough: ENOUGH_ON_HOST };
+    search.confirmed(seen, fitting, look)
 }
 
 /// The only size of a case that `factor` is, or its inverse, if it follows that size in another case.
@@ -98,72 +125,80 @@ pub(crate) fn formula<'a>(case: &'a Case, name: &str, closed: bool) -> Option<&'
     states.iter().any(|stated| stated == name).then_some(formula)
 }
 
-/// The simplest of the variants that fit in further runs too.
-fn confirmed(
-    trials: &Trials<'_, '_>,
-    case: &Case,
-    first: &Seen<'_>,
+/// Where variants that fit one case are tried.
+struct Search<'a, 's, 't> {
+    trials: &'t Trials<'a, 's>,
+    case: &'t Case,
+    /// Whether the formula is the one in closed form.
     closed: bool,
-    mut fitting: Vec<Variant>,
-) -> Option<FormulaVariant> {
-    let (name, mut confirmed, mut other_sizes) = (first.name, 0, false);
-    let mut same = first.only_number();
-    let is_telling = first.mistakes() > if first.is_whole { FEW_FLAGS } else { 1 };
-    if fitting.is_empty() {
-        return None;
-    }
-    for (at, trial) in trials.iter().enumerate() {
-        if at >= ENOUGH && fitting.len() < 2 && confirmed > 0 {
-            break;
-        }
-        let Some(run) = trial.run() else { continue };
-        if !run.findings.is_empty() {
-            continue;
-        }
-        let other = &*trial.case;
-        let Some(seen) = Seen::of(other, run, name) else { continue };
-        let Some(formula) = formula(other, name, closed) else { continue };
-        let fits = compare_variants(&fitting, &seen.observation(formula));
-        // What comes out the same again, with the same results to come out, is seen once; and few different mistakes tell little.
-        let explains = fits.contains(&Fit::Explains) && (is_telling || seen.differs(first));
-        confirmed += usize::from(explains);
-        if explains && seen.only_number() != same {
-            same = None;
-        }
-        other_sizes |= explains && other.dims != case.dims;
-        // Enough runs agree; the others only tell variants apart, and what underflows in them may contradict all. So may a NaN: what a
-        // kernel makes of it follows from its comparisons, and not from the slip.
-        let tells_apart = || (at >= ENOUGH && confirmed > 0) || seen.has_nan();
-        if fits.iter().all(|fit| *fit == Fit::Contradicts) && tells_apart() {
-            continue;
-        }
-        let mut fits = fits.into_iter();
-        fitting.retain(|_| fits.next() != Some(Fit::Contradicts));
+    /// After so many cases a single variant is believed.
+    enough: usize,
+}
+
+impl Search<'_, '_, '_> {
+    /// The simplest of the variants that fit in further runs too, where `look` sees the same tensor.
+    fn confirmed(
+        &self,
+        first: &Seen<'_>,
+        mut fitting: Vec<Variant>,
+        look: &dyn Look,
+    ) -> Option<FormulaVariant> {
+        let &Search { trials, case, closed, enough } = self;
+        let (name, mut confirmed, mut other_sizes) = (&*first.name, 0, false);
+        let mut same = first.only_number();
+        let is_telling = first.mistakes() > if first.is_whole { FEW_FLAGS } else { 1 };
         if fitting.is_empty() {
             return None;
         }
+        for (at, trial) in trials.iter().enumerate() {
+            if at >= enough && fitting.len() < 2 && confirmed > 0 {
+                break;
+            }
+            let other = &*trial.case;
+            let Some(seen) = look.see(&trial) else { continue };
+            let Some(formula) = formula(other, name, closed) else { continue };
+            let fits = compare_variants(&fitting, &seen.observation(formula));
+            // What comes out the same again, with the same results to come out, is seen once; and few different mistakes tell little.
+            let explains = fits.contains(&Fit::Explains) && (is_telling || seen.differs(first));
+            confirmed += usize::from(explains);
+            if explains && seen.only_number() != same {
+                same = None;
+            }
+            other_sizes |= explains && other.dims != case.dims;
+            // Enough runs agree; the others only tell variants apart, and what underflows in them may contradict all. So may a NaN: what a
+            // kernel makes of it follows from its comparisons, and not from the slip.
+            let tells_apart = || (at >= enough && confirmed > 0) || seen.has_nan();
+            if fits.iter().all(|fit| *fit == Fit::Contradicts) && tells_apart() {
+                continue;
+            }
+            let mut fits = fits.into_iter();
+            fitting.retain(|_| fits.next() != Some(Fit::Contradicts));
+            if fitting.is_empty() {
+                return None;
+            }
+        }
+        // Whoever stores the same number always computes no formula.
+        let is_clear = confirmed > 0 && same.is_none() && fitting.len() <= MOST;
+        let (simplest, rest) = fitting.split_first().filter(|_| is_clear)?;
+        // Of two numbers that would do, neither is known.
+        let mut as_simple = rest.iter().filter(|other| other.rank == simplest.rank);
+        if as_simple.any(|other| differ_by_a_number(&simplest.says, &other.says)) {
+            return None;
+        }
+        // A single number, such as a flag, can come out so in many ways: that it does is known, and not how.
+        let simple: Vec<&str> = fitting
+            .iter()
+            .filter(|other| other.rank == simplest.rank)
+            .map(|other| other.says.as_str())
+            .collect();
+        let says = match number_changed_by(&simple, case) {
+            Some(number) => format!("`{number}` comes out wrong"),
+            // Flags come out the same after many changes of what is compared.
+            None if first.is_flags() && !rest.is_empty() => return None,
+            None => without_term(&simplest.says, &fitting),
+        };
+        Some(FormulaVariant { says, confirmed, other_sizes })
     }
-    // Whoever stores the same number always computes no formula.
-    let is_clear = confirmed > 0 && same.is_none() && fitting.len() <= MOST;
-    let (simplest, rest) = fitting.split_first().filter(|_| is_clear)?;
-    // Of two numbers that would do, neither is known.
-    let mut as_simple = rest.iter().filter(|other| other.rank == simplest.rank);
-    if as_simple.any(|other| differ_by_a_number(&simplest.says, &other.says)) {
-        return None;
-    }
-    // A single number, such as a flag, can come out so in many ways: that it does is known, and not how.
-    let simple: Vec<&str> = fitting
-        .iter()
-        .filter(|other| other.rank == simplest.rank)
-        .map(|other| other.says.as_str())
-        .collect();
-    let says = match number_changed_by(&simple, case) {
-        Some(number) => format!("`{number}` comes out wrong"),
-        // Flags come out the same after many changes of what is compared.
-        None if first.is_flags() && !rest.is_empty() => return None,
-        None => without_term(&simplest.says, &fitting),
-    };
-    Some(FormulaVariant { says, confirmed, other_sizes })
 }
 
 /// The part without axes that several variants all change, in ways of their own.
@@ -203,12 +238,32 @@ pub(crate) fn first_cause(case: &Case, verdict: &TestVerdict) -> Option<usize> {
     verdict.diffs.iter().position(|diff| !from_wrong(&diff.tensor.name))
 }
 
-/// A run's result for one tensor.
-struct Seen<'a> {
+/// How a tensor is seen in further runs.
+pub(crate) trait Look {
+    /// What it is there; `None` if that run tells nothing of it.
+    fn see<'t>(&self, trial: &'t Trial<'_>) -> Option<Seen<'t>>;
+}
+
+/// An output, as a run leaves it.
+struct Results<'a> {
     name: &'a str,
+    /// Steps that are taken as known.
+    right: &'a [String],
+}
+
+impl Look for Results<'_> {
+    fn see<'t>(&self, trial: &'t Trial<'_>) -> Option<Seen<'t>> {
+        let run = trial.run().filter(|run| run.findings.is_empty())?;
+        Seen::from_steps(&trial.case, run, self.name, self.right)
+    }
+}
+
+/// A run's result for one tensor.
+pub(crate) struct Seen<'a> {
+    name: Cow<'a, str>,
     known: Cow<'a, Values>,
-    got: &'a [f64],
-    expected: &'a [Approx],
+    got: Cow<'a, [f64]>,
+    expected: Cow<'a, [Approx]>,
     /// Whether it is a tensor of whole numbers.
     is_whole: bool,
     constants: Vec<(String, i64)>,
@@ -216,7 +271,7 @@ struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     /// `None` if the run left elements out.
-    fn of(case: &'a Case, run: &'a Run, name: &'a str) -> Option<Self> {
+    fn of(case: &'a Case, run: &'a Run, name: &str) -> Option<Self> {
         let index = case.output(name)?;
         let got = run.tensors.get(index)?;
         let (tensor, expected) = case.tensors[index].wanted()?;
@@ -225,13 +280,36 @@ impl<'a> Seen<'a> {
             return None;
         }
         let constants = last_launch_with(&case.launches, index).map(constants).unwrap_or_default();
+        let (got, expected) = (Cow::Borrowed(&got.values[..]), Cow::Borrowed(expected));
+        let (known, name) = (case.known_for(name), Cow::Owned(name.to_owned()));
+        Some(Self { name, known, got, expected, is_whole, constants })
+    }
+
+    /// The same, with some steps of the formula as known.
+    fn from_steps(case: &'a Case, run: &'a Run, name: &str, right: &[String]) -> Option<Self> {
+        let mut seen = Self::of(case, run, name)?;
+        if !right.is_empty() {
+            seen.known = Cow::Owned(with_steps(case, name, right)?);
+        }
+        Some(seen)
+    }
+
+    /// What a buffer holds in the place of a step of the formula, computed from `right`.
+    pub fn of_step(case: &'a Case, name: &str, right: &[String], got: Vec<f64>) -> Option<Self> {
+        let known = with_steps(case, name, right)?;
+        let expected = case.formula.evaluate(&known, &[name]).ok()?.remove(name)?;
+        if expected.len() != got.len() {
+            return None;
+        }
+        let name = Cow::Owned(name.to_owned());
+        let (got, expected) = (Cow::Owned(got), Cow::Owned(expected));
         Some(Self {
             name,
-            known: case.known_for(name),
-            got: &got.values,
+            known: Cow::Owned(known),
+            got,
             expected,
-            is_whole,
-            constants,
+            is_whole: false,
+            constants: Vec::new(),
         })
     }
 
@@ -243,7 +321,7 @@ impl<'a> Seen<'a> {
     /// Whether all elements are 0 or 1, and should be.
     fn is_flags(&self) -> bool {
         let is_flag = |value: f64| value == 0.0 || value == 1.0;
-        let mut pairs = self.got.iter().zip(self.expected);
+        let mut pairs = self.got.iter().zip(self.expected.iter());
         self.is_whole && pairs.all(|(&got, expected)| is_flag(got) && is_flag(expected.value))
     }
 
@@ -256,7 +334,7 @@ impl<'a> Seen<'a> {
     /// How many different pairs of an expected and another value there are, counted until they are more than few.
     fn mistakes(&self) -> usize {
         let mut found: Vec<(u64, u64)> = Vec::new();
-        for (got, expected) in self.got.iter().zip(self.expected) {
+        for (got, expected) in self.got.iter().zip(self.expected.iter()) {
             let pair = (expected.value.to_bits(), got.to_bits());
             if !is_within_bound(*got, expected) && !found.contains(&pair) {
                 found.push(pair);
@@ -273,19 +351,30 @@ impl<'a> Seen<'a> {
         let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
         let expected =
             |seen: &Self| seen.expected.iter().map(|e| e.value.to_bits()).collect::<Vec<_>>();
-        bits(self.got) != bits(other.got) || expected(self) != expected(other)
+        bits(&self.got) != bits(&other.got) || expected(self) != expected(other)
     }
 
     fn observation<'s>(&'s self, formula: &'s SizedFormula) -> Observation<'s> {
         Observation {
             formula,
             known: &self.known,
-            tensor: self.name,
-            got: self.got,
-            expected: self.expected,
+            tensor: &self.name,
+            got: &self.got,
+            expected: &self.expected,
             constants: &self.constants,
         }
     }
+}
+
+/// The inputs of a formula for a tensor, and some of its steps.
+fn with_steps(case: &Case, name: &str, steps: &[String]) -> Option<Values> {
+    let mut known = case.known_for(name).into_owned();
+    let names: Vec<&str> =
+        steps.iter().map(String::as_str).filter(|step| !known.contains_key(*step)).collect();
+    let computed = case.formula.evaluate(&known, &names).ok()?;
+    let values = |of: Vec<Approx>| of.into_iter().map(|element| element.value).collect();
+    known.extend(computed.into_iter().map(|(step, of)| (step, values(of))));
+    Some(known)
 }
 
 /// The numbers of a launch that a kernel can confuse with sizes, or multiply with.

@@ -10,6 +10,7 @@
 //!                                     ├─ threads: which threads store the wrong elements
 //!                                     ├─ writers: which calls of host code store an output
 //!                                     ├─ host_steps: how far the launches of host code are right
+//!                                     ├─ wrong_step: the step that they have wrongly in memory
 //!                                     ├─ returns: the `return` with which host code gives a wrong flag
 //!                                     ├─ places: where the wrong elements lie in all cases
 //!                                     ├─ sizes: for which sizes the result is correct
@@ -50,3 +51,4 @@ mod threads;
 mod trials;
 pub mod verdict;
 mod writers;
+mod wrong_step;

@@ -234,8 +234,13 @@ fn wilder(test: &Test, real: &BTreeSet<&String>, kind: DataKind) -> Test {
     wilder
 }
 
-/// A few tests of different sizes: the middle ones tell most, the smallest cost least.
-fn spread<T>(tests: Vec<T>) -> impl Iterator<Item = T> {
+/// A few tests of different sizes: the smaller ones cost least, and the largest that is kept shows what happens past their sizes.
+fn spread<'a, 's>(tests: Vec<&'a CasesOfTest<'s>>) -> impl Iterator<Item = &'a CasesOfTest<'s>> {
     let step = (tests.len() / 2 / MORE_TESTS).max(1);
-    tests.into_iter().step_by(step).take(MORE_TESTS)
+    let mut chosen: Vec<usize> = (0..tests.len()).step_by(step).take(MORE_TESTS).collect();
+    let largest = tests.iter().rposition(|of_test| of_test.elements <= MAX_KEPT);
+    if let (Some(largest), Some(last)) = (largest, chosen.last_mut()) {
+        *last = largest.max(*last);
+    }
+    chosen.into_iter().map(move |at| tests[at])
 }

@@ -301,8 +301,39 @@ pub struct HostSteps {
     pub is_output: bool,
     /// How many of its first coordinates are stored, if some are, and how many there should be.
     pub part: Option<(usize, usize)>,
-    /// The next launch that stores something else, if there is one.
+    /// The missing step, and those that follow from it on the way to the output.
+    pub after: Vec<String>,
+    /// The launch that stores the missing step, if that is the output: it is `next`.
+    pub stores_output: bool,
+    /// The next launch that stores something else, if it is given what is right.
     pub next: Option<StoringCall>,
+    /// Whether launches store something else after what is right.
+    pub more: bool,
+    /// Whether host code copies all that is right and comes last, and does so correctly.
+    pub copied: bool,
+    /// Where memory has other values in the place of the missing step, if with these the rest of the formula gives what came out.
+    pub wrong: Option<WrongStep>,
+}
+
+/// A step of the formula that host code has wrongly in memory: with these values, the formula gives the output that came out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrongStep {
+    /// The launch that stores it, or is given it.
+    pub call: StoringCall,
+    /// Whether the launch stores it; else it comes from the host.
+    pub stored: bool,
+    /// The first wrong element, with the tensor's name.
+    pub element: String,
+    /// What it should be.
+    pub expected: f64,
+    /// What it is.
+    pub got: f64,
+    /// How many elements are wrong.
+    pub count: usize,
+    /// Of so many.
+    pub of: usize,
+    /// The wrong formula that gives them.
+    pub variant: Option<FormulaVariant>,
 }
 
 /// How the positions of a search (`argmax`) are wrong, in all wrong elements.

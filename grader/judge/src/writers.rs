@@ -2,8 +2,9 @@
 //! from.
 
 use crate::call_args;
-use crate::host_steps;
+use crate::trials::Trials;
 use crate::verdict::{CallArg, StoringCall, StoringCalls, TensorDiff, TestVerdict};
+use crate::{formula_variant, host_steps, wrong_step};
 use device::backend::Run;
 use device::finding::{Finding, FindingKind, Problem};
 use device::host::{HostBackend, LaunchArg, Stored, TracedArg, TracedLaunch, Writer};
@@ -16,6 +17,7 @@ const LONG: Duration = Duration::from_secs(4);
 /// Adds to a failing verdict the calls that change an output that is wrong, and how far the launches are right, if no formula explains it.
 pub(crate) fn explain(
     host: &HostBackend,
+    trials: &Trials<'_, '_>,
     (case, run): (&Case, &Run),
     mut verdict: TestVerdict,
     at: usize,
@@ -25,10 +27,25 @@ pub(crate) fn explain(
         return verdict;
     }
     let Some(stored) = stored(host, (case, run), diff) else { return verdict };
-    let steps = host_steps::explain(case, &stored.launches, &diff.tensor.name);
+    let name = diff.tensor.name.clone();
     let calls = calls(case, diff, &stored);
+    let progress = host_steps::explain(case, &stored, &name);
     let diff = &mut verdict.diffs[at];
-    (diff.host_steps, diff.calls) = (steps, calls);
+    diff.calls = calls;
+    if let Some(mut progress) = progress {
+        progress.steps.wrong = wrong_step::find(host, trials, (case, run), &name, &progress);
+        if progress.steps.wrong.is_none() && !progress.seen.is_empty() {
+            let seen = &progress.seen;
+            diff.variant = formula_variant::from_steps(trials, (case, run), &name, seen);
+        }
+        let steps = progress.steps;
+        // That launch is known with the steps that it is given.
+        if steps.stores_output {
+            diff.calls = None;
+        }
+        let is_known = steps.wrong.is_some() || steps.part.is_some() || !steps.right.is_empty();
+        diff.host_steps = is_known.then_some(steps);
+    }
     verdict
 }
 
@@ -58,7 +75,7 @@ fn stored(host: &HostBackend, (case, run): (&Case, &Run), diff: &TensorDiff) -> 
 
 /// The calls that change an output, by name. Of one that nothing changes, that is known only if all of it is as it was.
 fn calls(case: &Case, diff: &TensorDiff, stored: &Stored) -> Option<StoringCalls> {
-    let Stored { writers, launches } = stored;
+    let Stored { writers, launches, .. } = stored;
     let (writers, index) = (writers.as_ref()?, case.output(&diff.tensor.name)?);
     let Some(last) = writers.last() else {
         let is_untouched = diff.unwritten_count == diff.tensor.len();

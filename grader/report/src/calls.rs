@@ -1,7 +1,7 @@
 //! The calls of host code that store an output.
 
 use super::number::{count, number};
-use judge::verdict::{CallArg, HostSteps, StoringCall, StoringCalls};
+use judge::verdict::{CallArg, HostSteps, StoringCall, StoringCalls, WrongStep};
 use puzzle::tensor::Tensor;
 
 /// Calls that are named; of more the last alone.
@@ -47,24 +47,86 @@ pub(super) fn sentence(calls: &StoringCalls, tensor: &Tensor) -> String {
 
 /// How far the launches of host code are right.
 pub(super) fn of_steps(steps: &HostSteps) -> String {
-    let HostSteps { right, missing, is_output, part, next } = steps;
+    let HostSteps {
+        right,
+        missing,
+        is_output,
+        part,
+        after,
+        stores_output,
+        next,
+        more,
+        copied,
+        wrong,
+    } = steps;
     let verb = if right.len() == 1 { "is" } else { "are" };
-    let right = format!("{} {verb} correct in device memory", right.join(" and "));
-    match (part, next) {
-        (Some((some, all)), _) => format!(
-            "{right}, but the launches store only {some} of the {all} parts of {missing} along its first axis."
-        ),
-        (None, Some(next)) => format!(
-            "{right}, but no launch stores {missing}, the next step of the formula: what is wrong comes after that, in {} or later.",
+    let last = right.join(" and ");
+    let right = if last.is_empty() {
+        String::new()
+    } else {
+        format!("{last} {verb} correct in device memory, ")
+    };
+    let but = if last.is_empty() { "" } else { "but " };
+    if let Some(wrong) = wrong {
+        return format!("{right}{but}{}", of_wrong_step(wrong, missing));
+    }
+    if let Some((some, all)) = part {
+        return format!(
+            "{right}{but}the launches store only {some} of the {all} parts of {missing} along its first axis."
+        );
+    }
+    if *copied {
+        let copy = if *verb == *"is" { "in the copy" } else { "in the copies" };
+        return format!(
+            "{right}also {copy} that the code takes to the host. What is wrong comes after that: in {}.",
+            listed(after)
+        );
+    }
+    match next {
+        Some(next) if *stores_output => {
+            format!("{right}but {missing} is not, which {} stores.", text(next))
+        }
+        Some(next) => format!(
+            "{right}but no launch stores {missing}, the next step of the formula: what is wrong comes after that, in {} or later.",
             text(next)
         ),
-        (None, None) if *is_output => format!(
-            "{right}, and no launch computes anything else from there: the host code makes {missing} of it."
+        None if *more => {
+            format!("{right}but no launch stores {missing}, the next step of the formula.")
+        }
+        None if *is_output => format!(
+            "{right}and no launch computes anything else from there: the host code makes {missing} of it."
         ),
-        (None, None) => format!(
-            "{right}, and no launch computes anything else from there: {missing}, the next step of the formula, is left to the host code."
+        None => format!(
+            "{right}and no launch computes anything else from there: {missing}, the next step of the formula, is left to the host code."
         ),
     }
+}
+
+/// Names, of many the first and the last.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [name] => name.clone(),
+        [first, last] => format!("{first} or {last}"),
+        [first, second, last] => format!("{first}, {second} or {last}"),
+        [first, .., last] => format!("{first}, {last} or between them"),
+    }
+}
+
+/// A step that is wrong in memory, and what follows from it.
+fn of_wrong_step(wrong: &WrongStep, step: &str) -> String {
+    let WrongStep { call, stored, element, expected, got, count, of, variant } = wrong;
+    let verb = if *stored { "stores" } else { "is given" };
+    let formula = variant
+        .as_ref()
+        .map(|variant| format!(" It is what the formula gives if {}.", variant.says));
+    format!(
+        "{} {verb} {step} with {count} of {of} elements wrong: {element} is {}, and should be {}.{} With these values the rest of the formula gives your result: what comes after that is right.",
+        text(call),
+        number(*got),
+        number(*expected),
+        formula.unwrap_or_default(),
+    )
 }
 
 fn text(call: &StoringCall) -> String {
@@ -95,6 +157,7 @@ fn arg(arg: &CallArg) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use judge::verdict::FormulaVariant;
     use puzzle::tensor::DType;
 
     #[test]
@@ -148,16 +211,45 @@ mod tests {
             missing: "each".into(),
             is_output: false,
             part: None,
+            after: vec!["each".into(), "losses".into()],
+            stores_output: false,
             next: Some(StoringCall::Kernel("loss".into(), args)),
+            more: true,
+            copied: false,
+            wrong: None,
         };
         let part = HostSteps { part: Some((4, 11)), ..steps.clone() };
-        let on_host = HostSteps { next: None, ..steps.clone() };
+        let unknown = HostSteps { next: None, ..steps.clone() };
+        let on_host = HostSteps { more: false, ..unknown.clone() };
         let output = HostSteps { is_output: true, ..on_host.clone() };
-        insta::assert_snapshot!([steps, part, on_host, output].map(|s| of_steps(&s)).join("\n"), @r"
+        let copied = HostSteps { copied: true, ..on_host.clone() };
+        let again = HostSteps { right: Vec::new(), ..part.clone() };
+        let stored = HostSteps { stores_output: true, ..steps.clone() };
+        let logits = WrongStep {
+            call: StoringCall::Kernel("loss".into(), Vec::new()),
+            stored: true,
+            element: "each[0]".into(),
+            expected: 2.0,
+            got: 0.5,
+            count: 3,
+            of: 4,
+            variant: Some(FormulaVariant {
+                says: "`logits` is read in the place of `probs`".into(),
+                confirmed: 1,
+                other_sizes: false,
+            }),
+        };
+        let wrong = HostSteps { wrong: Some(logits), ..steps.clone() };
+        insta::assert_snapshot!([steps, part, unknown, on_host, output, copied, again, stored, wrong].map(|s| of_steps(&s)).join("\n"), @r"
         probs is correct in device memory, but no launch stores each, the next step of the formula: what is wrong comes after that, in loss(probs, a buffer) or later.
         probs is correct in device memory, but the launches store only 4 of the 11 parts of each along its first axis.
+        probs is correct in device memory, but no launch stores each, the next step of the formula.
         probs is correct in device memory, and no launch computes anything else from there: each, the next step of the formula, is left to the host code.
         probs is correct in device memory, and no launch computes anything else from there: the host code makes each of it.
+        probs is correct in device memory, also in the copy that the code takes to the host. What is wrong comes after that: in each or losses.
+        the launches store only 4 of the 11 parts of each along its first axis.
+        probs is correct in device memory, but each is not, which loss(probs, a buffer) stores.
+        probs is correct in device memory, but loss() stores each with 3 of 4 elements wrong: each[0] is 0.5, and should be 2. It is what the formula gives if `logits` is read in the place of `probs`. With these values the rest of the formula gives your result: what comes after that is right.
         ");
     }
 }

@@ -282,7 +282,8 @@ impl HostBackend {
 
         let is_followed = followed.is_some_and(|tensor| !on_host[tensor]);
         let writers = is_followed.then(|| device.writers());
-        let stored = Stored { writers, launches: device.traced() };
+        let (launches, reads) = device.traced();
+        let stored = Stored { writers, launches, reads };
         let mut findings = self.findings(case, &end, &mut device);
         let memory_now = std::fs::read(&memory.file).unwrap_or_default();
         let mut tensors = Vec::new();
@@ -327,6 +328,8 @@ pub struct Stored {
     pub writers: Option<Vec<Writer>>,
     /// The launches, with what they are given and store; the first of very many.
     pub launches: Vec<TracedLaunch>,
+    /// What host code copied out of its own memory on the device, as floats.
+    pub reads: Vec<Vec<f32>>,
 }
 
 /// A folder for the child.

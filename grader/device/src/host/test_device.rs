@@ -182,9 +182,9 @@ impl<'a> TestDevice<'a> {
         self.trail = Some(Trail::default());
     }
 
-    /// The launches that were kept, in their order.
-    pub fn traced(&mut self) -> Vec<TracedLaunch> {
-        self.trail.take().map(Trail::into_launches).unwrap_or_default()
+    /// The launches that were kept, in their order, and what host code copied out of its own memory on the device.
+    pub fn traced(&mut self) -> (Vec<TracedLaunch>, Vec<Vec<f32>>) {
+        self.trail.take().map(Trail::into_parts).unwrap_or_default()
     }
 
     /// What lies in the buffers of host code that a launch is given, if the trail has room for it.
@@ -335,7 +335,15 @@ impl Device for TestDevice<'_> {
     }
 
     fn read(&mut self, address: u64, bytes: u64) -> Answer<Bytes<Vec<u8>>> {
-        self.work(|device| device.read(address, bytes))
+        let read = self.work(|device| device.read(address, bytes))?;
+        let own = self.allocated.range(..=address).next_back();
+        let is_own = own.is_some_and(|(start, size)| address < start + size);
+        if let Some(trail) =
+            self.trail.as_mut().filter(|trail| is_own && trail.has_room(read.0.len() / 4))
+        {
+            trail.add_read(floats(&read.0));
+        }
+        Ok(read)
     }
 
     fn fill(&mut self, address: u64, bytes: u64, value: u8) -> Answer<()> {

@@ -46,6 +46,7 @@ const MOST_WORDS: usize = 1 << 24;
 #[derive(Debug, Default)]
 pub(super) struct Trail {
     launches: Vec<TracedLaunch>,
+    reads: Vec<Vec<f32>>,
     words: usize,
 }
 
@@ -77,8 +78,15 @@ impl Trail {
         self.launches.push(TracedLaunch { kernel: kernel.to_owned(), args });
     }
 
-    pub fn into_launches(self) -> Vec<TracedLaunch> {
-        self.launches
+    /// Takes what host code copies out of memory that it has allocated.
+    pub fn add_read(&mut self, words: Vec<f32>) {
+        self.words += words.len();
+        self.reads.push(words);
+    }
+
+    /// The launches, and what was copied to the host.
+    pub fn into_parts(self) -> (Vec<TracedLaunch>, Vec<Vec<f32>>) {
+        (self.launches, self.reads)
     }
 }
 
@@ -98,7 +106,7 @@ mod tests {
         let args = [LaunchArg::Other, LaunchArg::Number(3.0), LaunchArg::Other];
         trail.add("k", &args, buffers, [vec![1.0, 2.0], vec![-0.0]].into_iter());
         assert_eq!(trail.words, 4);
-        let launches = trail.into_launches();
+        let (launches, _) = trail.into_parts();
         let changed = |arg: &TracedArg| match arg {
             TracedArg::Buffer(buffer) => Some((buffer.address, buffer.is_changed())),
             TracedArg::Other(_) => None,

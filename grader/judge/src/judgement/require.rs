@@ -49,6 +49,8 @@ pub fn pictures(case: &Case, run: &Run) -> Vec<Picture> {
 
 /// Of so many first coordinates each is looked at by itself.
 const MOST_PARTS: usize = 4;
+/// Of a measure that is computed from more results than this, none of them is named.
+const MOST_RESULTS: usize = 8;
 /// So many elements are hardly the same by chance.
 const LEAST_SAME: usize = 16;
 
@@ -89,9 +91,11 @@ impl<'a> Results<'a> {
         let sources = self.case.formula.sources(tensor);
         let is_result = |other: &&CaseTensor| matches!(other.role, Role::Result);
         let results = self.case.tensors.iter().filter(is_result).map(|other| &other.tensor);
-        results
-            .filter(|result| sources.contains(&result.name))
-            .find_map(|result| same_part(result, self.values.get(&result.name)?))
+        let results: Vec<&Tensor> =
+            results.filter(|result| sources.contains(&result.name)).collect();
+        // What is computed from all that there is follows from none of it alone.
+        let few = Some(&results).filter(|results| results.len() <= MOST_RESULTS)?;
+        few.iter().find_map(|result| same_part(result, self.values.get(&result.name)?))
     }
 
     fn judge(&mut self, required: &CaseRequirement) -> Option<Finding> {
