@@ -139,7 +139,8 @@ impl<'s> OtherCases<'s> {
                 kernels.push(launch.kernel.clone());
             }
         }
-        let plan = Plan { number: 0, free, kernels, flavour, literals: Vec::new(), before: None };
+        let plan =
+            Plan { number: 0, free, kernels, flavour, turn: 0, literals: Vec::new(), before: None };
         draw::build_exactly(self.spec, &plan, self.seed.wrapping_add(nth))
     }
 

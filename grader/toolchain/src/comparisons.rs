@@ -16,6 +16,8 @@ pub struct Comparisons {
     /// How far other integers reach before the kernel treats them in another way: literals that indices are compared with, and the
     /// last integers that a narrow type holds where one is converted to it. Those that any small case passes are left out.
     pub reaches: BTreeSet<i64>,
+    /// The remainders that are compared, until all literals are known: a sum, its divisor, what is left.
+    remainders: BTreeSet<(GivenSum, i64, i64)>,
 }
 
 /// How two integers are compared.
@@ -36,6 +38,9 @@ const REACH_OF_F32: i64 = 1 << 24;
 
 /// The smallest integer that is not 1 times its reciprocal in f32: an index that is divided by it as a product of floats is wrong.
 const DIVIDES_BADLY: i64 = 41;
+
+/// The smallest integer of whose square the same is true: of 49.
+const SQUARE_DIVIDES_BADLY: i64 = 7;
 
 /// How often the compiler unrolls a loop at most whose end it does not know.
 const MOST_UNROLLED: i64 = 16;
@@ -61,6 +66,8 @@ enum Known {
     Sum(GivenSum, i64),
     /// A multiple of this number.
     Multiple(i64),
+    /// The square of a sum.
+    Square(GivenSum),
     /// What is left of a sum when it is divided by this number.
     Remainder(GivenSum, i64),
     Float(f64),
@@ -147,10 +154,21 @@ pub fn comparisons(ptx: &str, symbol: &str) -> Comparisons {
                 if number(of(2)).is_some_and(|mask| mask <= u16::MAX.into()) {
                     found.add_reach(of(1), of(2));
                 }
-                left
+                // What a power of two divides: the remainder of a signed division is the difference.
+                let power = number(of(2)).and_then(i64::checked_neg);
+                let power = power.filter(|power| *power > 1 && power.count_ones() == 1);
+                left.or_else(|| power.filter(|_| of(1).is_some()).map(Known::Multiple))
             }
             "mul" if !opcode.contains(".hi") => product(of(1), of(2)),
             "mad" if !opcode.contains(".hi") => sum(product(of(1), of(2)), of(3)),
+            // The sign of a size, which is not negative, or a part of it.
+            "shr" => match (of(1), number(of(2))) {
+                (Some(Known::Sum(terms, number)), Some(31)) if !terms.is_empty() || number == 0 => {
+                    Some(Known::Sum(GivenSum::new(), 0))
+                }
+                (source, Some(_)) if number(source.clone()) == Some(0) => source,
+                _ => None,
+            },
             "shl" => {
                 number(of(2)).filter(|n| (0..32).contains(n)).and_then(|n| scaled(of(1), 1 << n))
             }
@@ -188,15 +206,23 @@ pub fn comparisons(ptx: &str, symbol: &str) -> Comparisons {
             registers.insert(operands[0], value);
         }
     }
+    let past = found.past_literals();
     found.add_multiples(&remainders);
     for (of, divisor) in remainders {
         found.add((of, divisor), Compared::Order);
     }
     if found.reaches.contains(&REACH_OF_F32) {
         for of in converted {
-            let divisor = Some(Known::Sum(GivenSum::new(), DIVIDES_BADLY));
+            let (of, divisor) = match of {
+                Some(Known::Square(root)) => (Some(Known::Sum(root, 0)), SQUARE_DIVIDES_BADLY),
+                of => (of, DIVIDES_BADLY),
+            };
+            let divisor = Some(Known::Sum(GivenSum::new(), divisor));
             found.add((of, divisor), Compared::Equality);
         }
+    }
+    for sum in past {
+        found.sums.entry(sum).or_insert(Compared::Order);
     }
     found
 }
@@ -215,9 +241,12 @@ impl Comparisons {
         }
         if let (Some(Known::Remainder(terms, divisor)), Some(of)) = (&left, number(right.clone())) {
             // The first sum with that remainder, and the next one.
-            for at in [of, of.saturating_add(*divisor)] {
-                self.sums.entry((terms.clone(), at)).or_insert(how);
+            if *divisor > MOST_UNROLLED {
+                for at in [of, of.saturating_add(*divisor)] {
+                    self.sums.entry((terms.clone(), at)).or_insert(how);
+                }
             }
+            self.remainders.insert((terms.clone(), *divisor, of));
         }
         let difference = sum(left, scaled(right, -1));
         // With a positive term first, so that `a - b` and `b - a` are one.
@@ -253,6 +282,28 @@ impl Comparisons {
         }
     }
 
+    /// For each remainder that is compared the first sum with it past a literal: special code may be for large sizes alone.
+    fn past_literals(&mut self) -> Vec<(GivenSum, i64)> {
+        let remainders = std::mem::take(&mut self.remainders);
+        let is_own = |(terms, at): &(GivenSum, i64)| {
+            remainders.iter().any(|(of, divisor, remainder)| {
+                of == terms && [*remainder, remainder.saturating_add(*divisor)].contains(at)
+            })
+        };
+        // A loop that is unrolled compares its end with the number of its copies.
+        let all = self.sums.keys().filter(|sum| sum.1 > MOST_UNROLLED && !is_own(sum));
+        let literals: Vec<&(GivenSum, i64)> = all.collect();
+        let next = |(terms, divisor, remainder): &(GivenSum, i64, i64)| {
+            let (terms, divisor, remainder) = (terms.clone(), *divisor, *remainder);
+            let literals = literals.iter().filter(move |(of, _)| *of == terms);
+            literals.filter_map(move |(of, at)| {
+                let more = remainder.checked_sub(*at)?.checked_sub(1)?.rem_euclid(divisor);
+                Some((of.clone(), at.checked_add(1)?.checked_add(more)?))
+            })
+        };
+        remainders.iter().flat_map(next).collect()
+    }
+
     /// Adds a comparison of the index of a block: the grid must have a block with that number.
     fn add_block_index(&mut self, axis: usize, literal: i64) {
         if let Some(blocks) = literal.checked_add(1).filter(|blocks| *blocks > 1) {
@@ -277,10 +328,10 @@ fn number(of: Option<Known>) -> Option<i64> {
     }
 }
 
-/// The remainder of a sum, unless the divisor is one with which the compiler unrolls loops.
+/// The remainder of a sum.
 fn remainder(of: &Known, divisor: i64) -> Option<Known> {
     match of {
-        Known::Sum(terms, 0) if !terms.is_empty() && divisor > MOST_UNROLLED => {
+        Known::Sum(terms, 0) if !terms.is_empty() && divisor > 1 => {
             Some(Known::Remainder(terms.clone(), divisor))
         }
         _ => None,
@@ -313,7 +364,12 @@ fn product(left: Option<Known>, right: Option<Known>) -> Option<Known> {
         (Some(factor), _) => scaled(right, factor),
         (_, Some(factor)) if left.is_some() => scaled(left, factor),
         (None, Some(factor)) => Some(Known::Multiple(factor)),
-        _ => None,
+        (None, None) => match (left?, right?) {
+            (Known::Sum(root, 0), Known::Sum(other, 0)) if root == other => {
+                Some(Known::Square(root))
+            }
+            _ => None,
+        },
     }
 }
 
@@ -490,6 +546,50 @@ $L:
         assert_eq!(sums("st.global.f32 [%rd1], %f4;"), BTreeMap::new());
     }
 
+    #[test]
+    fn a_square_that_divides_badly_as_a_float_is_found() {
+        // `(int)(r * (1.0f / (n * n)))`
+        let ptx = "
+.visible .entry k(.param .u32 k_param_0)
+{
+    ld.param.u32 %r1, [k_param_0];
+    mul.lo.s32 %r2, %r1, %r1;
+    cvt.rn.f32.s32 %f1, %r2;
+    rcp.rn.f32 %f2, %f1;
+    mov.u32 %r3, %tid.x;
+    cvt.rn.f32.s32 %f3, %r3;
+    mul.f32 %f4, %f3, %f2;
+    cvt.rzi.s32.f32 %r4, %f4;
+    ret;
+}
+";
+        let n = GivenSum::from([(Given::Param(0), 1)]);
+        assert_eq!(comparisons(ptx, "k").sums, [((n, 7), Compared::Equality)].into());
+    }
+
+    #[test]
+    fn a_remainder_past_another_literal_is_found() {
+        // `n % 16 == 9 && n > 100` with a signed n.
+        let ptx = "
+.visible .entry k(.param .u32 k_param_0)
+{
+    ld.param.u32 %r1, [k_param_0];
+    shr.s32 %r2, %r1, 31;
+    shr.u32 %r3, %r2, 28;
+    add.s32 %r4, %r1, %r3;
+    and.b32 %r5, %r4, -16;
+    sub.s32 %r6, %r1, %r5;
+    setp.eq.s32 %p1, %r6, 9;
+    setp.gt.s32 %p2, %r1, 100;
+    ret;
+}
+";
+        let n = GivenSum::from([(Given::Param(0), 1)]);
+        let found = comparisons(ptx, "k").sums;
+        let numbers: Vec<i64> = found.keys().filter(|key| key.0 == n).map(|key| key.1).collect();
+        assert!(numbers.contains(&105), "{numbers:?}");
+    }
+
     /// A size with a remainder that the kernel asks for is found, and the next one; a loop that is unrolled asks for small ones.
     #[test]
     fn the_remainders_of_sizes_are_found() {
@@ -507,12 +607,13 @@ setp.eq.s32 %p3, %r5, 2;
 ";
         let found = comparisons(ptx, "k").sums.into_iter().map(|((_, at), how)| (at, how));
         let (order, equality) = (Compared::Order, Compared::Equality);
-        // And the multiples of 4 and 100 past each of them.
+        // And the multiples of 4 and 100 past each of them, and what has the remainders past 100.
         let expected = [
             (4, order),
             (37, equality),
             (40, order),
             (100, order),
+            (102, order),
             (104, order),
             (137, equality),
             (140, order),

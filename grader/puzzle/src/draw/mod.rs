@@ -22,10 +22,11 @@ pub use values::Flavour;
 /// Small cases with exact integers.
 const EXACT: usize = 28;
 
-/// How often each flavour of data comes up in small cases, if the tests launch fewer sets of kernels than that.
+/// How often each flavour of data comes up in small cases, if the tests launch one set of kernels: twice for each set, so that two inputs
+/// have their turns.
 const ROUNDS: usize = 3;
 
-/// The most sets of kernels to which each flavour of data is given.
+/// The most times that it comes up.
 const MOST_ROUNDS: usize = 4;
 
 /// Cases with a size that is a multiple of a block, one less or one more; more of them where there are more pairs of size and block.
@@ -49,6 +50,9 @@ const WITH_LITERALS: usize = 4;
 /// Cases at a kernel's sizes with numbers as small as a constant of the formula.
 const WITH_CONSTANTS: usize = 8;
 
+/// Cases at a kernel's sizes with real values: it may round them for these sizes alone.
+const WITH_REALS: usize = 8;
+
 /// The number of the first case at a kernel's literals, beyond those of all others.
 const AT_LITERALS: usize = 10_000;
 
@@ -66,6 +70,8 @@ pub struct Plan {
     pub kernels: Vec<String>,
     /// The data of the inputs that `[draw]` leaves open.
     pub flavour: Flavour,
+    /// How many plans before this one have the same kernels and flavour: where a flavour is for some inputs alone, these take turns.
+    pub turn: usize,
     /// With [`Flavour::Compared`], the numbers that the kernel compares with.
     pub literals: Vec<f64>,
     /// With [`Flavour::AfterOthers`], the free sizes at which the kernels run before.
@@ -95,7 +101,7 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
     }
     let allowed: Vec<Vec<Allowed>> = sets.iter().map(|set| allowed(spec, drawn, set)).collect();
     let is_possible = |set: usize, flavour: Flavour| allowed[set].iter().any(|a| flavour.fits(a));
-    for round in 0..sets.len().clamp(ROUNDS, MOST_ROUNDS) {
+    for round in 0..(2 * sets.len()).clamp(ROUNDS, MOST_ROUNDS) {
         let set = round % sets.len();
         // Ordinary data come in their place often enough.
         let possible = flavours.iter().filter(|flavour| round == 0 || is_possible(set, **flavour));
@@ -187,7 +193,8 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
         let (set, flavour) = how[number];
         let before = before.get(&number).cloned();
         let (kernels, literals) = (sets[set].clone(), Vec::new());
-        Some(Plan { number, free: free?, kernels, flavour, literals, before })
+        let turn = how[..number].iter().filter(|earlier| **earlier == how[number]).count();
+        Some(Plan { number, free: free?, kernels, flavour, turn, literals, before })
     };
     all.into_iter().enumerate().filter_map(of).collect()
 }
@@ -236,6 +243,9 @@ pub fn plans_at(spec: &Spec, seed: u64, literals: &Literals) -> Vec<Plan> {
         let some = sizes.iter().step_by(step).filter(|_| hides);
         let some: Vec<(Dims, Flavour)> =
             some.map(|free| (free.clone(), Flavour::NearConstants)).collect();
+        let step = sizes.len().div_ceil(WITH_REALS).max(1);
+        let reals = sizes.iter().step_by(step).map(|free| (free.clone(), Flavour::Normal));
+        let some: Vec<(Dims, Flavour)> = some.into_iter().chain(reals).collect();
         let mut cases: Vec<(Dims, Flavour)> =
             sizes.into_iter().map(|free| (free, Flavour::Integers)).chain(some).collect();
         let past = drawer.past(&reaches.map(|(_, reach)| *reach).collect());
@@ -248,7 +258,8 @@ pub fn plans_at(spec: &Spec, seed: u64, literals: &Literals) -> Vec<Plan> {
     }
     let of = |(nth, (free, flavour, kernels)): (usize, (Dims, Flavour, &Vec<String>))| {
         let (number, literals) = (AT_LITERALS + nth, literals.values.clone());
-        Plan { number, free, kernels: kernels.clone(), flavour, literals, before: None }
+        let kernels = kernels.clone();
+        Plan { number, free, kernels, flavour, turn: nth, literals, before: None }
     };
     all.into_iter().enumerate().map(of).collect()
 }
@@ -364,19 +375,21 @@ fn with_values(
     let mut positive = 0;
     let inputs = || test.inputs.iter().filter(|t| open(&t.name) && t.dtype.is_float());
     let last = inputs().count().saturating_sub(1);
+    // It differs from seed to seed which one has the first turn.
+    let chosen = (plan.turn as u64).wrapping_add(seed) % (last as u64 + 1);
+    let chosen = chosen as usize;
     for (i, tensor) in inputs().enumerate() {
         let stream =
             |part: &str| Stream::new(seed, &test.name, &format!("{} {i}{part}", tensor.name));
         let mut allowed = permitted.for_input(spec, &tensor.name);
         // One input of each case, so that two large numbers are not multiplied.
-        if i == plan.number % (last + 1) {
+        if i == chosen {
             let is_ordinary = |literal: &&f64| allowed.extreme || ORDINARY.contains(*literal);
             allowed.literals = plan.literals.iter().filter(is_ordinary).copied().collect();
         }
         // One input of each case, too: the product of two of the smallest numbers is 0. Integers times the smallest normal one are none
         // that is subnormal.
-        let is_ordinary =
-            flavour == Flavour::Tiny && !allowed.alone && i != plan.number % (last + 1);
+        let is_ordinary = flavour == Flavour::Tiny && !allowed.alone && i != chosen;
         let mut made = if is_ordinary {
             None
         } else {
