@@ -7,7 +7,7 @@ use crate::program::node::IndexId;
 use crate::syntax::operators::Op;
 use crate::variants::machine::{Machine, Replacement};
 use crate::variants::slips::{Edit, Place, edits, whole};
-use crate::variants::tree::{Model, Part, TensorId, Tree};
+use crate::variants::tree::{Access, Model, Part, TensorId, Tree};
 
 /// Parts in place of those of the model.
 pub(crate) type Changed = Vec<(TensorId, Tree)>;
@@ -78,9 +78,19 @@ pub(crate) fn drafts(
         let last = part + 1 == model.parts.len();
         let sizes = &names[..];
         let readable = &readable[..];
+        let others = &reads_of(model, &own.body)[..];
         let target = &model.tensors[own.target].name;
         for edit in whole::edits(
-            &Place { model, dims, sizes, products, readable, scope: &own.axes, tree: &own.body },
+            &Place {
+                model,
+                dims,
+                sizes,
+                products,
+                readable,
+                scope: &own.axes,
+                tree: &own.body,
+                others,
+            },
             target,
             last,
         ) {
@@ -100,8 +110,16 @@ pub(crate) fn drafts(
         own.body.visit(&mut Vec::new(), &mut |path, tree| found.push((path.to_vec(), tree)));
         for (path, tree) in found {
             let scope = scope(own, &path);
-            let edits =
-                edits(&Place { model, dims, sizes, products, readable, scope: &scope, tree });
+            let edits = edits(&Place {
+                model,
+                dims,
+                sizes,
+                products,
+                readable,
+                scope: &scope,
+                tree,
+                others,
+            });
             let whereabouts = whereabouts(model, part, &path);
             places.push(Site { part, path, tree, whereabouts, edits });
         }
@@ -112,6 +130,21 @@ pub(crate) fn drafts(
     drafts.extend(everywhere(&places));
     drafts.sort_by_key(|draft| draft.rank);
     drafts
+}
+
+/// The reads of real numbers in a body, each once.
+fn reads_of(model: &Model, body: &Tree) -> Vec<Access> {
+    let mut all: Vec<Access> = Vec::new();
+    body.visit(&mut Vec::new(), &mut |_, tree| {
+        if let Tree::Read(access) = tree
+            && model.tensors[access.tensor].dtype.is_float()
+            && access.checks.is_empty()
+            && !all.contains(access)
+        {
+            all.push(access.clone());
+        }
+    });
+    all
 }
 
 /// Tensors that a part may read: those that are given, also where the formula does without them, and those of parts before it.

@@ -676,3 +676,38 @@ fn without_a_slip_they_agree_with_the_oracle() {
         }
     }
 }
+
+#[test]
+fn a_number_of_an_element_that_is_split_with_other_sizes_is_named() {
+    let types = [("x", "f32[C, H, W]"), ("y", "f32[C, H, W]")];
+    let dims = [("C", 3), ("H", 4), ("W", 6)];
+    let right = "y[c,h,w] = x[c,h,w]";
+    let of = |wrong: &str| puzzle(&types, &dims, right, wrong, false).explain("y");
+    let number = "(c*H*W+h*W+w)";
+    let says = of(&format!("y[c,h,w] = x?[c,{number}/H%W,w]"));
+    assert!(says.is_empty(), "there are reads outside: {says:?}");
+    let says = of(&format!("y[c,h,w] = x[c,{number}/H%H,w]"));
+    assert!(says[0].contains("`h` is `i / H % H`, not `i / W % H`, where `i` counts"), "{says:?}");
+    let says = of(&format!("y[c,h,w] = x[c,h,{number}%H]"));
+    assert!(says.iter().any(|s| s.contains("`w` is `i % H`, not `i % W`")), "{says:?}");
+}
+
+#[test]
+fn a_factor_too_many_in_a_term_is_named_with_it() {
+    let wrong = CLOSED
+        .replace("- (x[r,j] - mean[r]) * rstd[r]", "- (x[r,j] - mean[r]) * rstd[r] * gamma[j]");
+    let says = norm(false, &wrong);
+    assert!(
+        says.iter().any(|s| s.contains("is multiplied by `gamma[j]`, too, in the term")),
+        "{says:#?}"
+    );
+}
+
+#[test]
+fn a_padding_that_is_counted_in_strides_is_named() {
+    let types = [("x", "f32[N]"), ("y", "f32[M]")];
+    let dims = [("N", 12), ("M", 5), ("S", 2), ("P", 3), ("K", 4)];
+    let right = "y[i] = sum[k < K] x?[S*i+k-P]";
+    let says = puzzle(&types, &dims, right, &right.replace("-P", "-P*S"), false).explain("y");
+    assert!(says.iter().any(|s| s.contains("k-P*S")), "{says:?}");
+}

@@ -3,7 +3,7 @@
 use super::{Edit, Place};
 use crate::syntax::int_expr::{IntExpr, IntKind};
 use crate::syntax::operators::Op;
-use crate::variants::tree::Tree;
+use crate::variants::tree::{Access, Tree};
 
 pub(super) fn edits(place: &Place) -> Vec<Edit> {
     match place.tree {
@@ -17,7 +17,9 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
             edits
         }
         Tree::Read(access) if place.model.tensors[access.tensor].dtype.is_float() => {
-            vec![complement(place)]
+            let mut edits = vec![complement(place)];
+            edits.extend(too_many(place));
+            edits
         }
         _ => Vec::new(),
     }
@@ -29,6 +31,21 @@ fn complement(place: &Place) -> Edit {
     let text = place.model.text(place.tree);
     let says = format!("1 minus {text} stands in the place of {text}");
     Edit::new("complement", 3, tree, says)
+}
+
+/// A factor that the part reads elsewhere, at the same element, and not in this product.
+fn too_many(place: &Place) -> Vec<Edit> {
+    let is_there = |access: &&Access| {
+        let is_bound = access.subscripts.iter().all(|int| int.uses_only(place.scope));
+        is_bound && Tree::Read((*access).clone()) != *place.tree
+    };
+    let of = |access: &Access| {
+        let text = place.model.access_text(access);
+        let tree = Tree::binary(Op::Mul, place.tree.clone(), Tree::Read(access.clone()));
+        let says = format!("{} is multiplied by {text}, too", place.model.text(place.tree));
+        Edit::new(format!("times {text}"), 3, tree, says)
+    };
+    place.others.iter().filter(is_there).map(of).collect()
 }
 
 /// Whoever forgets a product of products forgets more than one thing.

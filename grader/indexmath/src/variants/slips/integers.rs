@@ -20,6 +20,34 @@ pub(super) fn edits(place: &Place, int: &IntExpr) -> Vec<(String, u8, IntExpr)> 
         }
     }
     inner(place, int, &mut |key, rank, changed| all.push((key, rank, changed)));
+    all.extend(scaled(int));
+    all
+}
+
+/// One size of a sum multiplied by another one in it: a padding that is counted in strides.
+fn scaled(int: &IntExpr) -> Vec<(String, u8, IntExpr)> {
+    let mut names: Vec<String> = Vec::new();
+    int.map(&mut |leaf| {
+        if let IntKind::Name(name) = &leaf.kind
+            && !names.contains(name)
+        {
+            names.push(name.clone());
+        }
+        leaf.clone()
+    });
+    let is =
+        |leaf: &IntExpr, name: &str| matches!(&leaf.kind, IntKind::Name(other) if other == name);
+    let mut all = Vec::new();
+    for name in &names {
+        for by in names.iter().filter(|by| *by != name) {
+            let size = IntExpr::new(IntKind::Name(by.clone()), crate::Span::default());
+            let changed = int.map(&mut |leaf| match is(leaf, name) {
+                true => IntExpr::binary(IntOp::Mul, leaf.clone(), size.clone()),
+                false => leaf.clone(),
+            });
+            all.push((format!("{name} times {by}"), 2, changed));
+        }
+    }
     all
 }
 

@@ -11,13 +11,14 @@ mod integers;
 mod losses;
 mod reads;
 mod reductions;
+mod split;
 mod swapped;
 pub(crate) mod whole;
 
 use crate::integer::evaluate::Dims;
 use crate::program::node::IndexId;
 use crate::syntax::int_expr::{IntExpr, IntKind};
-use crate::variants::tree::{Model, TensorId, Tree};
+use crate::variants::tree::{Access, Model, TensorId, Tree};
 
 /// A change of one tree.
 #[derive(Clone, Debug)]
@@ -48,6 +49,8 @@ pub(crate) struct Place<'a> {
     /// The indices that are bound there.
     pub scope: &'a [IndexId],
     pub tree: &'a Tree,
+    /// The reads of real numbers in its part.
+    pub others: &'a [Access],
 }
 
 impl Place<'_> {

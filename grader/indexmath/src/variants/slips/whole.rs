@@ -1,7 +1,7 @@
 //! Slips of a whole part: its sign, a factor too many, a derivative that stops there, one index in all of its reads, another part
 //! in its place.
 
-use super::{Edit, Place, reads, swapped};
+use super::{Edit, Place, reads, split, swapped};
 use crate::program::node::IndexId;
 use crate::syntax::int_expr::{IntExpr, IntKind};
 use crate::syntax::operators::{Condition, Connective, Op};
@@ -42,6 +42,7 @@ pub(crate) fn edits(place: &Place, target: &str, last: bool) -> Vec<Edit> {
     edits.extend(indices(place));
     edits.extend(swapped::edits(place));
     if last {
+        edits.extend(split::edits(place, target));
         edits.extend(other_parts(place, target));
         edits.extend(factors(place, target));
     }
