@@ -5,7 +5,7 @@ use crate::grade::{Machine, Program};
 use crate::other_cases::OtherCases;
 use crate::subject::Subject;
 use crate::trials::Trials;
-use crate::verdict::TestVerdict;
+use crate::verdict::{TensorDiff, TestVerdict};
 use crate::{
     branch, choice, elsewhere, formula_variant, half_steps, inputs, intermediate, origins, places,
     sizes, step_in_place, threads, writers,
@@ -52,6 +52,7 @@ pub fn diagnose(
         let verdict = inputs::explain(&subject, verdict, at);
         threads::explain(&subject, verdict, at)
     };
+    let verdict = others_of_the_run(machine, others, (case, run), verdict, at);
     let verdict = match machine {
         Machine::Vm(vm) => on_vm(vm, &trials, verdict),
         // It runs on the virtual machine for this, wherever it ran before.
@@ -71,4 +72,34 @@ pub fn diagnose(
     let verdict = places::explain(&trials, case, verdict, at);
     let verdict = sizes::explain(machine.backend(), others, case, verdict, at);
     origins::explain(case, verdict, at)
+}
+
+/// Outputs that are looked at besides the first wrong one.
+const MORE_OUTPUTS: usize = 2;
+
+/// Adds the wrong formula of another output, if nothing is known of the first one and it is not computed from a wrong one: the numbers of
+/// the nearest follow from the distances, which tell more.
+fn others_of_the_run(
+    machine: &Machine,
+    others: &OtherCases<'_>,
+    (case, run): (&Case, &Run),
+    mut verdict: TestVerdict,
+    at: usize,
+) -> TestVerdict {
+    let from_wrong = |name: &str| {
+        let sources = case.formula.sources(name);
+        verdict.diffs.iter().any(|diff| sources.contains(&diff.tensor.name))
+    };
+    let is_apart =
+        |&other: &usize| other > 0 && other != at && !from_wrong(&verdict.diffs[other].tensor.name);
+    let apart: Vec<usize> = (0..verdict.diffs.len()).filter(is_apart).take(MORE_OUTPUTS).collect();
+    for other in apart {
+        if verdict.diffs.iter().any(TensorDiff::has_cause) {
+            break;
+        }
+        let name = verdict.diffs[other].tensor.name.clone();
+        let trials = Trials::new(machine.backend(), others, case, &name);
+        verdict = formula_variant::explain(&trials, case, run, verdict, other);
+    }
+    verdict
 }

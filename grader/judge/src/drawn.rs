@@ -27,6 +27,9 @@ const IN_ORDER: i64 = 6;
 /// The same, if each takes until the limit of a loop without end.
 const TRIES_ENDLESS: usize = 6;
 
+/// How many elements all of them may have together: a mistake that only large cases show is not pursued for minutes.
+const WORK: usize = 1 << 24;
+
 /// A case with more elements than that takes seconds. It is run once, and neither made smaller nor explained.
 const LARGE: usize = 1 << 22;
 
@@ -256,7 +259,7 @@ fn shrink(
         true => TRIES_ENDLESS,
         false => TRIES,
     };
-    let mut search = Search { backend, spec, seed, best: failing, left };
+    let mut search = Search { backend, spec, seed, best: failing, left, work: WORK };
     loop {
         let before = search.best.plan.clone();
         for flavour in search.best.plan.flavour.simpler() {
@@ -279,7 +282,10 @@ struct Search<'a> {
     spec: &'a Spec,
     seed: u64,
     best: Failing,
+    /// How many cases may still run.
     left: usize,
+    /// How many elements they may have.
+    work: usize,
 }
 
 impl Search<'_> {
@@ -313,8 +319,10 @@ impl Search<'_> {
         if self.left == 0 {
             return Ok(false);
         }
+        let elements = draw::elements(self.spec, &plan).unwrap_or(0);
+        let Some(work) = self.work.checked_sub(elements) else { return Ok(false) };
         let Some(case) = draw::build_exactly(self.spec, &plan, self.seed) else { return Ok(false) };
-        self.left -= 1;
+        (self.left, self.work) = (self.left - 1, work);
         let (_, verdict) = grade::run_and_judge(self.backend, &case)?;
         let same = kind(&verdict) == kind(&self.best.verdict);
         if same {

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 /// chance differ there.
 const ENOUGH: usize = 16;
 /// The same where host code runs in a process of its own each time.
-const ENOUGH_ON_HOST: usize = 4;
+const ENOUGH_ON_HOST: usize = 6;
 /// Where more variants than this fit all cases, the data tell too little.
 const MOST: usize = 8;
 /// Lanes of a warp.
@@ -66,7 +66,8 @@ pub(crate) fn from_steps(
     name: &str,
     right: &[String],
 ) -> Option<FormulaVariant> {
-    let seen = Seen::from_steps(case, run, name, right)?;
+    // Of whole numbers so few runs tell too little.
+    let seen = Seen::from_steps(case, run, name, right).filter(|seen| !seen.is_whole)?;
     search_on_host(trials, case, &seen, &Results { name, right })
 }
 

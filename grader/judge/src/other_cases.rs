@@ -18,6 +18,8 @@ const MORE_TESTS: usize = 6;
 const DRAWN_CASES: usize = 7;
 /// How often the data of a drawn case that failed are drawn again.
 const REDRAWN: u64 = 12;
+/// Elements that all of these may have together.
+const REDRAWN_ELEMENTS: usize = 1 << 22;
 /// The data of these: those that a formula never leaves open.
 const PLAIN: [Flavour; 3] = [Flavour::Integers, Flavour::Normal, Flavour::Offsets];
 /// Elements of all tensors of a test that runs again for this.
@@ -160,7 +162,12 @@ impl<'s> OtherCases<'s> {
     fn redrawn(&self) -> impl Iterator<Item = Cow<'_, Case>> {
         let seed = |nth| self.seed.wrapping_sub(1).wrapping_add(nth);
         let build = move |(plan, nth)| draw::build_exactly(self.spec, plan, seed(nth));
-        let seeds = self.failed.iter().flat_map(|plan| (0..REDRAWN).map(move |nth| (plan, nth)));
+        let most = |plan| {
+            let elements = draw::elements(self.spec, plan).unwrap_or(0).max(1);
+            REDRAWN.min((REDRAWN_ELEMENTS / elements) as u64)
+        };
+        let seeds =
+            self.failed.iter().flat_map(move |plan| (0..most(plan)).map(move |nth| (plan, nth)));
         seeds.filter_map(build).map(Cow::Owned)
     }
 
@@ -240,8 +247,6 @@ fn spread<'a, 's>(tests: Vec<&'a CasesOfTest<'s>>) -> impl Iterator<Item = &'a C
     let step = (tests.len() / 2 / MORE_TESTS).max(1);
     let mut chosen: Vec<usize> = (0..tests.len()).step_by(step).take(MORE_TESTS).collect();
     let largest = tests.iter().rposition(|of_test| of_test.elements <= MAX_KEPT);
-    if let (Some(largest), Some(last)) = (largest, chosen.last_mut()) {
-        *last = largest.max(*last);
-    }
+    chosen.extend(largest.filter(|largest| chosen.last().is_some_and(|last| last < largest)));
     chosen.into_iter().map(move |at| tests[at])
 }

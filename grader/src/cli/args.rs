@@ -4,6 +4,7 @@ use super::candidates;
 use super::class_args::ClassCommand;
 use crate::template::Template;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::engine::ArgValueCandidates;
 use diagnostic::Failure;
@@ -31,6 +32,29 @@ pub struct Cli {
     /// The CUDA compiler [default: found on this machine, or downloaded]
     #[arg(long, global = true, value_name = "PATH")]
     pub nvcc: Option<PathBuf>,
+}
+
+impl Cli {
+    /// Parses the words of a command line. A file that stands alone is told where it belongs.
+    pub fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        Self::try_parse_from(words).map_err(|mut error| {
+            let word = match error.get(ContextKind::InvalidArg) {
+                Some(ContextValue::String(word)) => word.clone(),
+                _ => return error,
+            };
+            if error.kind() == ErrorKind::UnknownArgument && is_source(&word) {
+                let tip = format!("to take this file, write '--file {word}'").into();
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+            }
+            error
+        })
+    }
+}
+
+/// Whether a word is a file of CUDA code.
+fn is_source(word: &str) -> bool {
+    let extension = Path::new(word).extension();
+    extension.is_some_and(|extension| ["cu", "cuh", "cpp"].iter().any(|known| extension == *known))
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 all tests pass, 1 a test fails or the kernel does not compile, \
@@ -704,6 +728,16 @@ pub(super) fn arch(text: &str) -> Result<VirtualArch, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_stands_alone_is_told_where_it_belongs() {
+        let said = |word: &str| {
+            let words = ["grader", "puzzle", "10", word].map(OsString::from);
+            Cli::parsed(words).unwrap_err().to_string()
+        };
+        assert!(said("k.cu").contains("write '--file k.cu'"), "{}", said("k.cu"));
+        assert!(!said("now").contains("--file now"), "{}", said("now"));
+    }
 
     #[test]
     fn a_default_stream_for_each_thread_is_a_macro() {

@@ -37,7 +37,6 @@ mod run;
 mod watch;
 
 use args::{Cli, Command, PtxCommand};
-use clap::Parser;
 use console::{code, finish};
 use device::gpu;
 use device::host;
@@ -81,7 +80,8 @@ pub fn run() -> ExitCode {
         if completions::answer() {
             return ExitCode::SUCCESS;
         }
-        console::checked(dispatch(&Cli::parse_from(nvcc_words::understood(std::env::args_os()))))
+        let words = nvcc_words::understood(std::env::args_os());
+        console::checked(dispatch(&Cli::parsed(words).unwrap_or_else(|error| error.exit())))
     });
     std::panic::catch_unwind(work).unwrap_or_else(|_| {
         let help =
