@@ -67,5 +67,33 @@ int main() {
     cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
     cublasScopy(handle, 1, C, 1, C + 1, 1);
     printf("on the device %.0f\n", weighted(C, 2));
+    // Triangles, on both sides, of both kinds; the diagonals are powers of two.
+    std::vector<float> half(ld * ld);
+    for (int i = 0; i < ld * ld; i++) half[i] = i % (ld + 1) == 0 ? float(1 << i % 3) : float(i % 5 - 2);
+    float *L = upload(half), *X = upload(b), *Y = upload(c);
+    int least = 0;
+    cublasIsamin(handle, 999, X + 3, 2, &least);
+    printf("least %d\n", least);
+    for (auto side : {CUBLAS_SIDE_LEFT, CUBLAS_SIDE_RIGHT})
+        for (auto uplo : {CUBLAS_FILL_MODE_LOWER, CUBLAS_FILL_MODE_UPPER}) {
+            int symm = cublasSsymm(handle, side, uplo, 8, 6, &alpha, L, ld, X, ld, &beta, Y, ld);
+            printf("symm %d %.0f\n", symm, weighted(Y, ld * 6));
+            for (auto trans : {CUBLAS_OP_N, CUBLAS_OP_T})
+                for (auto diag : {CUBLAS_DIAG_NON_UNIT, CUBLAS_DIAG_UNIT}) {
+                    int trmm = cublasStrmm(handle, side, uplo, trans, diag, 8, 6, &one, L, ld, X, ld, Y, ld);
+                    double product = weighted(Y, ld * 6);
+                    int trsm = cublasStrsm(handle, side, uplo, trans, diag, 8, 6, &alpha, L, ld, Y, ld);
+                    printf("triangle %d %.0f %d %.0f\n", trmm, product, trsm, weighted(Y, ld * 6));
+                }
+        }
+    for (auto uplo : {CUBLAS_FILL_MODE_LOWER, CUBLAS_FILL_MODE_UPPER})
+        for (auto trans : {CUBLAS_OP_N, CUBLAS_OP_T}) {
+            int syrk = cublasSsyrk(handle, uplo, trans, 12, 9, &alpha, X, ld, &beta, Y, ld);
+            printf("syrk %d %.0f\n", syrk, weighted(Y, ld * 12));
+        }
+    const float cosine = 0.5f, sine = 0.25f;
+    cublasSrot(handle, 20, X, 2, Y, -1, &cosine, &sine);
+    cublasSdgmm(handle, CUBLAS_SIDE_RIGHT, 9, 7, X, ld, Y, 2, L, ld);
+    printf("rot and dgmm %.0f %.0f\n", weighted(X, 64), weighted(L, ld * 7));
     cublasDestroy(handle);
 }
