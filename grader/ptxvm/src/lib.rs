@@ -208,9 +208,9 @@
 //! - `atom.shared.add` and `red.shared.add` of pairs of halves whose operand is the low half of a 64-bit register: the
 //!   assembler of driver 580 takes the upper half from the wrong place. These are the four lines of the tables that differ.
 //! - A product and a sum or difference without rounding modifiers (`mul.f32`, `sub.f32`), which the ISA allows to be contracted (9.7.3.3), are
-//!   contracted where `ptxas` of CUDA 13.0 does so within a basic block: `a - b * c`, `a * b - c`, products that several sums use, and
-//!   `__hadd(__hmul(a, b), c)`. `ptxas` also contracts across copies of registers and, in loops that it unrolls, across the border of
-//!   two iterations. There this machine rounds twice, and the last bit may differ.
+//!   contracted where `ptxas` of CUDA 13.0 does so within a basic block of machine code, which a division ends: `a - b * c`, `a * b - c`, products
+//!   that several sums use, copies and negatives of products, and `__hadd(__hmul(a, b), c)`. In loops that it unrolls, `ptxas` also contracts across
+//!   the border of two iterations. There this machine rounds twice, and the last bit may differ.
 //! - `printf` with `z`, `j`, `t`, `hh` or `L` before a conversion, with `.*`, or with more than 32 arguments: an H100 (driver 580) does not
 //!   find the arguments from there on, and prints what lies in its memory. Here they are as in C.
 //!

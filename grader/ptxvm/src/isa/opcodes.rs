@@ -22,8 +22,8 @@
 //! modifiers before it come first and in this order, and those without alternatives are consumed before its function is called.
 //!
 //! Types of sources may follow: `"shl.i32 t u32"` shifts a value of the instruction's type (`t`) by a `.u32`. Without them all
-//! sources are of the instruction's type. The negative of a source is `-t`: `"sub.rz.f32 t -t"` is a row of the addition. `mul-sub`
-//! and `sub-mul`, which no PTX has, are a product and a difference in one, as `frontend::lower::contraction` makes them.
+//! sources are of the instruction's type. The negative of a source is `-t`: `"sub.rz.f32 t -t"` is a row of the addition. `mul-sub`,
+//! `sub-mul` and `neg-mul-sub`, which no PTX has, are a product and a difference in one, as `frontend::lower::contraction` makes them.
 //!
 //! A lane operation itself does what its spelling requires: `add.sat.s32` saturates. What a spelling allows (`{.ftz}`, `{.sat}`,
 //! `{.relu}`) becomes separate steps around the operation, which the lowering adds. Floating-point sources are flushed by such a step

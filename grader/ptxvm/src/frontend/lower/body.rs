@@ -129,9 +129,11 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
                 Statement::Instruction(instruction) => match contracted.get(&index) {
                     None => body.instruction(instruction),
                     Some(Contracted::Product) => Ok(()),
-                    Some(&Contracted::Sum { product, source }) => {
+                    Some(&Contracted::Sum { product, source, negated }) => {
                         let fused = match &lines[product].statement {
-                            Statement::Instruction(of) => contract(instruction, of, source),
+                            Statement::Instruction(of) => {
+                                contract(instruction, of, source, negated)
+                            }
                             _ => None,
                         };
                         body.instruction(fused.as_ref().unwrap_or(instruction))

@@ -5,14 +5,15 @@
 //! What `ptxas` of CUDA 13.0 does, as its machine code for `sm_75` and `sm_90` shows, at any level of optimisation above 0:
 //!
 //! - A product has no guard and no `.sat`. The sum has its type and its `.ftz`; it may have `.sat` and a guard.
-//! - All that uses the product are such sums in its basic block, which calls end too. Then all of them are contracted, and the
-//!   product itself is not computed; else none is.
+//! - All that uses the product are such sums in its basic block. Then all of them are contracted, and the product itself is not computed; else
+//!   none is. Copies (`mov`) and negatives (`neg`) of the product count as itself.
+//! - Calls end a block, too, and whatever becomes several blocks of machine code ([`ends_block`]), such as a division.
 //! - Of two products that meet in a sum, the one with fewer uses is contracted, or else the first operand. One that is not must be
 //!   computed: later sums of it are not contracted either, nor earlier ones if the other has fewer uses.
 //! - `p + p` and `p - p` are not contracted.
 //!
-//! Three things that `ptxas` does as well are left out: it contracts across copies (`mov`, `neg`), where braces hide a factor from the
-//! sum, and, in unrolled loops, across the border of two iterations.
+//! Three things that `ptxas` does as well are left out: it contracts where a factor has got another value since, where braces hide a
+//! factor from the sum, and, in unrolled loops, across the border of two iterations.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -25,8 +26,8 @@ use crate::frontend::syntax::ast::{Instruction, Line, Operand, Registers, Statem
 pub(super) enum Contracted {
     /// A product: it is not computed.
     Product,
-    /// A sum or difference that multiplies: the line of the product, and which of its sources that is.
-    Sum { product: usize, source: usize },
+    /// A sum or difference that multiplies: the line of the product, which of its sources that is, and whether it is its negative.
+    Sum { product: usize, source: usize, negated: bool },
 }
 
 /// A register: the number of the braces that declare it, and its name.
@@ -43,6 +44,10 @@ struct Product<'a> {
     factors: Vec<Register<'a>>,
     /// Lines of sums, and which source it is there.
     uses: Vec<(usize, usize)>,
+    /// The lines of those where it is its negative.
+    negated: HashSet<usize>,
+    /// The lines that copy or negate it.
+    copies: Vec<usize>,
     /// A factor has changed since.
     is_stale: bool,
     /// It is needed for something else than sums.
@@ -76,15 +81,17 @@ pub(super) fn contracted(lines: &[Line]) -> HashMap<usize, Contracted> {
         let winner = all
             .iter()
             .find(|(_, product)| !computed.contains(&product.line) && may_be_contracted(product))
-            .map(|(&source, product)| (source, product.line));
-        if let Some((source, product)) = winner {
-            found.insert(line, Contracted::Sum { product, source });
+            .map(|(&source, product)| (source, product.line, product.negated.contains(&line)));
+        if let Some((source, product, negated)) = winner {
+            found.insert(line, Contracted::Sum { product, source, negated });
         }
         let rest = all.values().map(|product| product.line);
-        computed.extend(rest.filter(|&at| winner.is_none_or(|(_, product)| product != at)));
+        computed.extend(rest.filter(|&at| winner.is_none_or(|(_, product, _)| product != at)));
     }
-    let lines = products.iter().map(|product| product.line);
-    found.extend(lines.filter(|at| !computed.contains(at)).map(|at| (at, Contracted::Product)));
+    for product in products.iter().filter(|product| !computed.contains(&product.line)) {
+        let lines = product.copies.iter().chain([&product.line]);
+        found.extend(lines.map(|&at| (at, Contracted::Product)));
+    }
     found
 }
 
@@ -117,6 +124,8 @@ fn products<'a>(lines: &[Line<'a>]) -> Vec<Product<'a>> {
             kind,
             factors,
             uses: Vec::new(),
+            negated: HashSet::new(),
+            copies: Vec::new(),
             is_stale: false,
             is_needed: false,
         };
@@ -126,6 +135,15 @@ fn products<'a>(lines: &[Line<'a>]) -> Vec<Product<'a>> {
         }
         products.push(product);
     });
+    let mut setters: HashMap<Register, usize> = HashMap::new();
+    each_instruction(lines, |_, _, instruction, scopes| {
+        for name in instruction.operands.first().into_iter().flat_map(names) {
+            *setters.entry(scopes.find(name)).or_default() += 1;
+        }
+    });
+    // The registers that hold a product, or its negative.
+    let mut holders: HashMap<Register, (usize, bool)> =
+        of_register.iter().map(|(&register, &number)| (register, (number, false))).collect();
     // Products of the block so far.
     let (mut here, mut last) = (Vec::new(), usize::MAX);
     each_instruction(lines, |line, block, instruction, scopes| {
@@ -134,9 +152,23 @@ fn products<'a>(lines: &[Line<'a>]) -> Vec<Product<'a>> {
             last = block;
         }
         let sum = sum_kind(instruction);
+        if let Some((to, from, negates)) = copy(instruction) {
+            let (to, held) = (scopes.find(to), holders.get(&scopes.find(from)).copied());
+            if let Some((number, negated)) = held
+                && setters.get(&to) == Some(&1)
+                && !(negates && !matches!(products[number].kind, ("f32" | "f64", _)))
+            {
+                let product = &mut products[number];
+                if product.block == block && product.line < line {
+                    product.copies.push(line);
+                    holders.insert(to, (number, negated != negates));
+                    return;
+                }
+            }
+        }
         for (source, operand) in instruction.operands.iter().enumerate() {
             for name in names(operand) {
-                let Some(&number) = of_register.get(&scopes.find(name)) else { continue };
+                let Some(&(number, negated)) = holders.get(&scopes.find(name)) else { continue };
                 let product = &mut products[number];
                 if product.line == line && source == 0 {
                     here.push(number);
@@ -149,6 +181,9 @@ fn products<'a>(lines: &[Line<'a>]) -> Vec<Product<'a>> {
                     product.factors.iter().all(|&factor| scopes.find(factor.1) == factor);
                 if is_whole && is_first && follows && is_visible && sum == Some(product.kind) {
                     product.uses.push((line, source));
+                    if negated {
+                        product.negated.insert(line);
+                    }
                 } else {
                     product.is_needed = true;
                 }
@@ -179,8 +214,7 @@ fn each_instruction<'l, 'a>(
         match &line.statement {
             Statement::Instruction(instruction) => {
                 visit(index, block, instruction, &scopes);
-                let ends = ["bra", "brx", "call", "ret", "exit", "trap", "brkpt"];
-                block += usize::from(ends.contains(&base(instruction)));
+                block += usize::from(ends_block(instruction));
             }
             Statement::Label(name) => block += usize::from(targets.contains(name)),
             Statement::Registers(registers) => scopes.declare(registers),
@@ -188,6 +222,35 @@ fn each_instruction<'l, 'a>(
             Statement::CloseScope => scopes.close(),
             _ => {}
         }
+    }
+}
+
+/// Whether the machine code of an instruction ends a basic block. Beside branches and calls these are fences, and whatever has a slow path or calls a
+/// function: divisions, reciprocals and roots that are rounded as IEEE 754 says, and divisions of integers but those of `u32`, which `ptxas`
+/// writes out. Found by looking at the machine code of a product, the instruction and a difference of the product.
+fn ends_block(instruction: &Instruction) -> bool {
+    let has = |modifier: &str| instruction.opcode.split('.').any(|part| part == modifier);
+    let is_float = has("f32") || has("f64");
+    match base(instruction) {
+        "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "membar" => true,
+        "fence" => !has("proxy"),
+        "div" | "rcp" | "sqrt" if is_float => !has("approx") && !has("full"),
+        "rsqrt" => has("f64") && !has("ftz"),
+        "div" | "rem" => !has("u32"),
+        _ => false,
+    }
+}
+
+/// The destination and the source of a copy of a register, and whether it negates.
+fn copy<'a>(instruction: &Instruction<'a>) -> Option<(&'a str, &'a str, bool)> {
+    let negates = match instruction.opcode {
+        "mov.f32" | "mov.b32" | "mov.f64" | "mov.b64" | "mov.b16" => false,
+        "neg.f32" | "neg.f64" => true,
+        _ => return None,
+    };
+    match (instruction.predicate, instruction.operands.as_slice()) {
+        (None, [Operand::Name(to), Operand::Name(from)]) => Some((to, from, negates)),
+        _ => None,
     }
 }
 
@@ -286,11 +349,13 @@ pub(super) fn contract<'a>(
     sum: &Instruction<'a>,
     product: &Instruction<'a>,
     source: usize,
+    negated: bool,
 ) -> Option<Instruction<'a>> {
     let (base, (ty, flushes), saturates) = kind(sum)?;
-    let opcode = match (base, source) {
-        ("add", _) => opcodes!("fma.rn", ty, flushes, saturates),
-        (_, 1) => opcodes!("mul-sub", ty, flushes, saturates),
+    let opcode = match (base, source, negated) {
+        ("add", _, false) | ("sub", 2, true) => opcodes!("fma.rn", ty, flushes, saturates),
+        ("sub", 1, false) => opcodes!("mul-sub", ty, flushes, saturates),
+        ("sub", 1, true) => opcodes!("neg-mul-sub", ty, flushes, saturates),
         _ => opcodes!("sub-mul", ty, flushes, saturates),
     };
     let [d, first, second] = sum.operands.as_slice() else { return None };
@@ -316,11 +381,11 @@ mod tests {
         let of = |(index, instruction): (usize, &Instruction)| match all.get(&index) {
             None => String::new(),
             Some(Contracted::Product) => "-".to_owned(),
-            Some(Contracted::Sum { product, source }) => {
+            Some(Contracted::Sum { product, source, negated }) => {
                 let Statement::Instruction(product) = &lines[*product].statement else {
                     panic!("a product");
                 };
-                let fused = contract(instruction, product, *source);
+                let fused = contract(instruction, product, *source, *negated);
                 fused.expect("it is contracted").opcode.to_owned()
             }
         };
@@ -388,6 +453,64 @@ mod tests {
             ["-", "", "fma.rn.f32", "fma.rn.f32", "fma.rn.f32"]
         );
         assert_eq!(of(&[both, &each].concat()), ["-", "", "fma.rn.f32", "", "fma.rn.f32"]);
+    }
+
+    #[test]
+    fn copies_and_negatives_are_the_product() {
+        let of = |rest: &str| lines(&format!("{AB} {rest}"));
+        assert_eq!(of("mov.f32 %f8,%f7; sub.f32 %f9,%f3,%f8;"), ["-", "-", "sub-mul.f32"]);
+        assert_eq!(of("neg.f32 %f8,%f7; add.f32 %f9,%f3,%f8;"), ["-", "-", "sub-mul.f32"]);
+        assert_eq!(of("neg.f32 %f8,%f7; sub.f32 %f9,%f8,%f3;"), ["-", "-", "neg-mul-sub.f32"]);
+        assert_eq!(of("neg.f32 %f8,%f7; sub.f32 %f9,%f3,%f8;"), ["-", "-", "fma.rn.f32"]);
+        assert_eq!(
+            of("neg.f32 %f8,%f7; sub.f32 %f9,%f3,%f7; add.f32 %f10,%f8,%f4;"),
+            ["-", "-", "sub-mul.f32", "sub-mul.f32"]
+        );
+        assert_eq!(
+            of("mov.f32 %f8,%f7; mov.f32 %f13,%f8; sub.f32 %f9,%f3,%f13;"),
+            ["-", "-", "-", "sub-mul.f32"]
+        );
+        for needed in [
+            "mov.f32 %f10,%f7; sub.f32 %f9,%f3,%f7; st.global.f32 [%rd1],%f10;",
+            "neg.f32 %f8,%f7; add.f32 %f9,%f8,%f7;",
+            "abs.f32 %f8,%f7; add.f32 %f9,%f3,%f8;",
+            "mov.f32 %f8,%f7; bra L; L: sub.f32 %f9,%f3,%f8;",
+            "mov.f32 %f8,%f3; @%p1 mov.f32 %f8,%f7; sub.f32 %f9,%f3,%f8;",
+            "mov.f32 %f8,%f7; mov.f32 %f8,%f3; sub.f32 %f9,%f3,%f8;",
+        ] {
+            assert!(of(needed).iter().all(String::is_empty), "{needed}");
+        }
+    }
+
+    #[test]
+    fn what_becomes_several_blocks_ends_one() {
+        let between = |one: &str| lines(&format!("{AB} {one} sub.f32 %f9,%f3,%f7;"));
+        for one in [
+            "div.rn.f32 %f10,%f3,%f4;",
+            "div.rn.ftz.f32 %f10,%f3,2.0;",
+            "rcp.rz.f32 %f10,%f4;",
+            "sqrt.rn.f32 %f10,%f4;",
+            "div.rn.f64 %d3,%d1,%d2;",
+            "rsqrt.approx.f64 %d3,%d1;",
+            "div.s32 %r3,%r1,%r2;",
+            "rem.u64 %q3,%q1,%q2;",
+            "div.s16 %h3,%h1,%h2;",
+            "membar.gl;",
+            "fence.acq_rel.gpu;",
+        ] {
+            assert_eq!(between(one), ["", "", ""], "{one}");
+        }
+        for one in [
+            "div.approx.f32 %f10,%f3,%f4;",
+            "div.full.f32 %f10,%f3,%f4;",
+            "rcp.approx.f32 %f10,%f4;",
+            "rsqrt.approx.ftz.f64 %d3,%d1;",
+            "div.u32 %r3,%r1,%r2;",
+            "fence.proxy.async;",
+            "atom.shared.add.f32 %f10,[%r1],%f4;",
+        ] {
+            assert_eq!(between(one), ["-", "", "sub-mul.f32"], "{one}");
+        }
     }
 
     #[test]

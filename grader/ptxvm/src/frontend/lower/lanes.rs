@@ -127,7 +127,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
             }
             Type::F16 => R1::NegF16,
             Type::Bf16 => R1::NegBf16,
-            Type::F16x2 | Type::Bf16x2 => R1::NegH2,
+            Type::F16x2 => R1::NegF16x2,
+            Type::Bf16x2 => R1::NegBf16x2,
             _ => R1::NegF,
         };
         self.step(negation, Reg32(register)).0

@@ -1,7 +1,7 @@
 //! Conversions (PTX ISA 9.7.9.21, `cvt`).
 
 use super::float::{NAN_F32, QUIET};
-use super::round::{self, BF16, F16, Mode};
+use super::round::{self, BF16, F16, Format, Mode};
 
 #[inline(always)]
 fn narrow_bits(value: f32) -> u32 {
@@ -59,11 +59,19 @@ fn f32_of_nan(a: u64) -> u32 {
     (a >> 32 & 0x8000_0000) as u32 | 0x7FC0_0000 | (a >> 29 & 0x3F_FFFF) as u32
 }
 
+/// A NaN of `f64` keeps its sign and the top of its payload, and is quiet, as on an H100.
+#[inline(always)]
+fn half_of_nan(a: u64, format: Format) -> u32 {
+    let sign = (a >> 48) as u32 & 0x8000;
+    let fraction = (a << 12 >> (64 - format.mantissa)) as u32;
+    sign | 0x7FFF >> format.mantissa << format.mantissa | 1 << (format.mantissa - 1) | fraction
+}
+
 macro_rules! directions {
     ($($module:ident $mode:expr;)*) => {$(
         /// The conversions with one direction of rounding.
         pub mod $module {
-            use super::{BF16, F16, Mode, f, f32_of_nan, g, odd, round, wide};
+            use super::{BF16, F16, Mode, f, f32_of_nan, g, half_of_nan, odd, round, wide};
             const MODE: Mode = $mode;
 
             #[inline(always)]
@@ -98,11 +106,11 @@ macro_rules! directions {
             }
             #[inline(always)]
             pub fn f16_from_f64(a: u64) -> u32 {
-                round::to_16(g(a), F16, MODE)
+                if g(a).is_nan() { half_of_nan(a, F16) } else { round::to_16(g(a), F16, MODE) }
             }
             #[inline(always)]
             pub fn bf16_from_f64(a: u64) -> u32 {
-                round::to_16(g(a), BF16, MODE)
+                if g(a).is_nan() { half_of_nan(a, BF16) } else { round::to_16(g(a), BF16, MODE) }
             }
             #[inline(always)]
             pub fn f16_from_s64(a: u64) -> u32 {
@@ -222,6 +230,20 @@ pub use saturation::*;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As an H100 gives them.
+    #[test]
+    fn nans_of_doubles_keep_their_sign_and_payload_as_halves() {
+        for (from, bf16, f16) in [
+            (0x7FF8_0000_0000_0000, 0x7FC0, 0x7E00),
+            (0xFFF4_0000_0000_0000, 0xFFE0, 0xFF00),
+            (0x7FF1_2345_6789_0000, 0x7FC9, 0x7E48),
+            (0x7FF8_1234_5678_9ABC, 0x7FC0, 0x7E04),
+            (0xFFF0_0000_1234_5678, 0xFFC0, 0xFE00),
+        ] {
+            assert_eq!((nearest::bf16_from_f64(from), nearest::f16_from_f64(from)), (bf16, f16));
+        }
+    }
 
     #[test]
     fn float_to_integer_clamps() {

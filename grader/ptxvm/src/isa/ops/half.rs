@@ -74,6 +74,22 @@ macro_rules! format {
                 let x = $from(a);
                 if x.is_nan() || x > 0.0 { nearest(x) } else { 0 }
             }
+            const INFINITY: u32 =
+                ((FORMAT.max_exponent - FORMAT.min_exponent + 2) as u32) << FORMAT.mantissa;
+
+            /// The canonical NaN for any NaN, as the machine code, which adds a zero.
+            #[inline(always)]
+            fn canonical(of: u32, result: u32) -> u32 {
+                if of & 0x7FFF > INFINITY { 0x7FFF } else { result }
+            }
+            #[inline(always)]
+            pub fn neg(a: u32) -> u32 {
+                canonical(a, a ^ 0x8000)
+            }
+            #[inline(always)]
+            pub fn abs(a: u32) -> u32 {
+                canonical(a, a & 0x7FFF)
+            }
             /// `.ftz`: a subnormal becomes zero with its sign. Of bf16 operations, `ex2` alone has it.
             #[inline(always)]
             pub fn flush(a: u32) -> u32 {
@@ -138,6 +154,14 @@ macro_rules! format {
                 each2(a, 0, |half, _| flush(half))
             }
             #[inline(always)]
+            pub fn neg2(a: u32) -> u32 {
+                each2(a, 0, |half, _| neg(half))
+            }
+            #[inline(always)]
+            pub fn abs2(a: u32) -> u32 {
+                each2(a, 0, |half, _| abs(half))
+            }
+            #[inline(always)]
             pub fn relu2(a: u32) -> u32 {
                 each2(a, 0, |half, _| relu(half))
             }
@@ -157,14 +181,6 @@ format! {
     bf16 BF16 from_bf16;
 }
 
-#[inline(always)]
-pub fn neg(a: u32) -> u32 {
-    a ^ 0x8000
-}
-#[inline(always)]
-pub fn abs(a: u32) -> u32 {
-    a & 0x7FFF
-}
 // Rounding to an integer, which f16 alone has.
 #[inline(always)]
 pub fn round_even(a: u32) -> u32 {
@@ -181,14 +197,6 @@ pub fn floor(a: u32) -> u32 {
 #[inline(always)]
 pub fn ceil(a: u32) -> u32 {
     round::to_16(from_f16(a).ceil(), F16, Mode::Nearest)
-}
-#[inline(always)]
-pub fn neg2(a: u32) -> u32 {
-    a ^ 0x8000_8000
-}
-#[inline(always)]
-pub fn abs2(a: u32) -> u32 {
-    a & 0x7FFF_7FFF
 }
 
 #[cfg(test)]
@@ -209,6 +217,14 @@ mod tests {
         assert_eq!(bf16::add(0x3F80, 0x3F80), 0x4000);
         assert_eq!(f16::max(0x7E00, h(1.0)), h(1.0));
         assert_eq!(f16::relu(h(-1.0)), 0);
+    }
+
+    /// As an H100 has them.
+    #[test]
+    fn negatives_and_magnitudes_of_nans_are_canonical() {
+        assert_eq!([0x7E01, 0xFE01, 0xFC01].map(f16::neg), [0x7FFF; 3]);
+        assert_eq!([0x7E01, 0xFC00, 0x3C00].map(bf16::neg), [0xFE01, 0x7C00, 0xBC00]);
+        assert_eq!((f16::abs2(0xFC01_BC00), bf16::abs2(0xFFC1_FF80)), (0x7FFF_3C00, 0x7FFF_7F80));
     }
 
     #[test]
