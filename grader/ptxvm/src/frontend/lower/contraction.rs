@@ -135,15 +135,7 @@ fn products<'a>(lines: &[Line<'a>]) -> Vec<Product<'a>> {
         }
         products.push(product);
     });
-    let mut setters: HashMap<Register, usize> = HashMap::new();
-    each_instruction(lines, |_, _, instruction, scopes| {
-        for name in instruction.operands.first().into_iter().flat_map(names) {
-            *setters.entry(scopes.find(name)).or_default() += 1;
-        }
-    });
-    // The registers that hold a product, or its negative.
-    let mut holders: HashMap<Register, (usize, bool)> =
-        of_register.iter().map(|(&register, &number)| (register, (number, false))).collect();
+    let holders = holders(lines, &of_register, &mut products);
     // Products of the block so far.
     let (mut here, mut last) = (Vec::new(), usize::MAX);
     each_instruction(lines, |line, block, instruction, scopes| {
@@ -152,31 +144,23 @@ fn products<'a>(lines: &[Line<'a>]) -> Vec<Product<'a>> {
             last = block;
         }
         let sum = sum_kind(instruction);
-        if let Some((to, from, negates)) = copy(instruction) {
-            let (to, held) = (scopes.find(to), holders.get(&scopes.find(from)).copied());
-            if let Some((number, negated)) = held
-                && setters.get(&to) == Some(&1)
-                && !(negates && !matches!(products[number].kind, ("f32" | "f64", _)))
-            {
-                let product = &mut products[number];
-                if product.block == block && product.line < line {
-                    product.copies.push(line);
-                    holders.insert(to, (number, negated != negates));
-                    return;
-                }
-            }
-        }
         for (source, operand) in instruction.operands.iter().enumerate() {
             for name in names(operand) {
-                let Some(&(number, negated)) = holders.get(&scopes.find(name)) else { continue };
+                let Some(&Holder { number, since, negated }) = holders.get(&scopes.find(name))
+                else {
+                    continue;
+                };
                 let product = &mut products[number];
+                if product.copies.contains(&line) {
+                    continue;
+                }
                 if product.line == line && source == 0 {
                     here.push(number);
                     continue;
                 }
                 let is_whole = matches!(operand, Operand::Name(_)) && source > 0;
                 let is_first = product.uses.last().is_none_or(|&(at, _)| at != line);
-                let follows = product.block == block && product.line < line && !product.is_stale;
+                let follows = product.block == block && since < line && !product.is_stale;
                 let is_visible =
                     product.factors.iter().all(|&factor| scopes.find(factor.1) == factor);
                 if is_whole && is_first && follows && is_visible && sum == Some(product.kind) {
@@ -198,6 +182,48 @@ fn products<'a>(lines: &[Line<'a>]) -> Vec<Product<'a>> {
     });
     products.retain(|product| !product.is_needed && !product.uses.is_empty());
     products
+}
+
+/// A register that holds a product.
+#[derive(Clone, Copy)]
+struct Holder {
+    number: usize,
+    /// The line that sets it.
+    since: usize,
+    /// It holds its negative.
+    negated: bool,
+}
+
+/// The registers that hold a product. Copies are noted with their products.
+fn holders<'a>(
+    lines: &[Line<'a>],
+    of_register: &HashMap<Register<'a>, usize>,
+    products: &mut [Product<'a>],
+) -> HashMap<Register<'a>, Holder> {
+    let mut setters: HashMap<Register, usize> = HashMap::new();
+    each_instruction(lines, |_, _, instruction, scopes| {
+        for name in instruction.operands.first().into_iter().flat_map(names) {
+            *setters.entry(scopes.find(name)).or_default() += 1;
+        }
+    });
+    let own = |number: usize| Holder { number, since: products[number].line, negated: false };
+    let mut holders: HashMap<Register, Holder> =
+        of_register.iter().map(|(&register, &number)| (register, own(number))).collect();
+    each_instruction(lines, |line, block, instruction, scopes| {
+        let Some((to, from, negates)) = copy(instruction) else { return };
+        let to = scopes.find(to);
+        let Some(&Holder { number, since, negated }) = holders.get(&scopes.find(from)) else {
+            return;
+        };
+        let product = &mut products[number];
+        let fits = !negates || matches!(product.kind.0, "f32" | "f64");
+        let follows = product.block == block && since < line;
+        if fits && follows && setters.get(&to) == Some(&1) && !holders.contains_key(&to) {
+            product.copies.push(line);
+            holders.insert(to, Holder { number, since: line, negated: negated != negates });
+        }
+    });
+    holders
 }
 
 /// Calls `visit` with each instruction: its line, the number of its basic block, and what the names in it mean.
@@ -477,6 +503,10 @@ mod tests {
             "mov.f32 %f8,%f7; bra L; L: sub.f32 %f9,%f3,%f8;",
             "mov.f32 %f8,%f3; @%p1 mov.f32 %f8,%f7; sub.f32 %f9,%f3,%f8;",
             "mov.f32 %f8,%f7; mov.f32 %f8,%f3; sub.f32 %f9,%f3,%f8;",
+            // The copy is read in the next round.
+            "L: sub.f32 %f9,%f3,%f8; mov.f32 %f8,%f7; sub.f32 %f10,%f3,%f7; bra L;",
+            "sub.f32 %f9,%f3,%f8; mov.f32 %f8,%f7; sub.f32 %f10,%f3,%f7;",
+            "mov.f32 %f8,%f7; sub.f32 %f9,%f3,%f7; bra B; A: sub.f32 %f10,%f3,%f8; B: bra A;",
         ] {
             assert!(of(needed).iter().all(String::is_empty), "{needed}");
         }
@@ -520,7 +550,9 @@ mod tests {
                 "{{.reg .f32 %q; mul.f32 %q,%f1,%f2; mov.f32 %f5,%q;}} {{.reg .f32 %q; mul.f32 %q,%f3,%f4; {sum} }}"
             )
         };
-        assert_eq!(lines(&half("sub.f32 %f9,%f5,%q;")), ["", "", "-", "sub-mul.f32"]);
+        // The copy is the first of the two products that meet.
+        assert_eq!(lines(&half("sub.f32 %f9,%f5,%q;")), ["-", "-", "", "mul-sub.f32"]);
+        assert_eq!(lines(&half("sub.f32 %f9,%f3,%q;")), ["", "", "-", "sub-mul.f32"]);
         // The sum does not see this factor.
         let hidden = "{.reg .f32 %q; mov.f32 %q,%f1; mul.f32 %f7,%q,%f2;} sub.f32 %f9,%f3,%f7;";
         assert_eq!(lines(hidden), ["", "", ""]);
