@@ -243,7 +243,6 @@ fn follow(
     let steps = HostSteps {
         right,
         missing: missing.name.clone(),
-        is_output: missing.name == name,
         part: (rows > 0).then_some((rows, missing.seen.len())),
         after,
         more,
@@ -270,10 +269,8 @@ fn suspects(
     for (nth, all) in labelled.iter().enumerate() {
         for (position, labels) in all.buffers.iter().enumerate() {
             let Some(Labels { buffer, before, after }) = labels else { continue };
-            let (label, words) = match buffer.is_changed() {
-                true => (after, &buffer.after),
-                false => (before, &buffer.before),
-            };
+            let (label, words) =
+                if buffer.is_changed() { (after, &buffer.after) } else { (before, &buffer.before) };
             if label.is_some() || words.len() < elements {
                 continue;
             }

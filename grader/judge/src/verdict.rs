@@ -297,8 +297,6 @@ pub struct HostSteps {
     pub right: Vec<String>,
     /// The first step that no launch stores.
     pub missing: String,
-    /// Whether that is the output itself.
-    pub is_output: bool,
     /// How many of its first coordinates are stored, if some are, and how many there should be.
     pub part: Option<(usize, usize)>,
     /// The missing step, and those that follow from it on the way to the output.
@@ -313,6 +311,13 @@ pub struct HostSteps {
     pub copied: bool,
     /// Where memory has other values in the place of the missing step, if with these the rest of the formula gives what came out.
     pub wrong: Option<WrongStep>,
+}
+
+impl HostSteps {
+    /// Whether the missing step is the output itself: nothing follows from it.
+    pub fn misses_output(&self) -> bool {
+        self.after.len() == 1
+    }
 }
 
 /// A step of the formula that host code has wrongly in memory: with these values, the formula gives the output that came out.

@@ -22,7 +22,7 @@ pub(crate) fn find(
 ) -> Option<WrongStep> {
     let step = &progress.steps.missing;
     // Of an output there is no rest of the formula.
-    if progress.steps.is_output {
+    if progress.steps.misses_output() {
         return None;
     }
     let known = case.known_for(name);

@@ -47,18 +47,7 @@ pub(super) fn sentence(calls: &StoringCalls, tensor: &Tensor) -> String {
 
 /// How far the launches of host code are right.
 pub(super) fn of_steps(steps: &HostSteps) -> String {
-    let HostSteps {
-        right,
-        missing,
-        is_output,
-        part,
-        after,
-        stores_output,
-        next,
-        more,
-        copied,
-        wrong,
-    } = steps;
+    let HostSteps { right, missing, part, after, stores_output, next, more, copied, wrong } = steps;
     let verb = if right.len() == 1 { "is" } else { "are" };
     let last = right.join(" and ");
     let right = if last.is_empty() {
@@ -93,7 +82,7 @@ pub(super) fn of_steps(steps: &HostSteps) -> String {
         None if *more => {
             format!("{right}but no launch stores {missing}, the next step of the formula.")
         }
-        None if *is_output => format!(
+        None if steps.misses_output() => format!(
             "{right}and no launch computes anything else from there: the host code makes {missing} of it."
         ),
         None => format!(
@@ -209,7 +198,6 @@ mod tests {
         let steps = HostSteps {
             right: vec!["probs".into()],
             missing: "each".into(),
-            is_output: false,
             part: None,
             after: vec!["each".into(), "losses".into()],
             stores_output: false,
@@ -221,7 +209,7 @@ mod tests {
         let part = HostSteps { part: Some((4, 11)), ..steps.clone() };
         let unknown = HostSteps { next: None, ..steps.clone() };
         let on_host = HostSteps { more: false, ..unknown.clone() };
-        let output = HostSteps { is_output: true, ..on_host.clone() };
+        let output = HostSteps { after: vec!["each".into()], ..on_host.clone() };
         let copied = HostSteps { copied: true, ..on_host.clone() };
         let again = HostSteps { right: Vec::new(), ..part.clone() };
         let stored = HostSteps { stores_output: true, ..steps.clone() };

@@ -36,6 +36,9 @@ pub struct Cli {
 
 impl Cli {
     /// Parses the words of a command line. A file that stands alone is told where it belongs.
+    ///
+    /// # Errors
+    /// What clap says of words that it does not understand, and of those that ask for help.
     pub fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         Self::try_parse_from(words).map_err(|mut error| {
             let word = match error.get(ContextKind::InvalidArg) {

@@ -282,8 +282,8 @@ impl HostBackend {
 
         let is_followed = followed.is_some_and(|tensor| !on_host[tensor]);
         let writers = is_followed.then(|| device.writers());
-        let (launches, reads) = device.traced();
-        let stored = Stored { writers, launches, reads };
+        let (traced, reads) = device.traced();
+        let stored = Stored { writers, launches: traced, reads };
         let mut findings = self.findings(case, &end, &mut device);
         let memory_now = std::fs::read(&memory.file).unwrap_or_default();
         let mut tensors = Vec::new();

@@ -41,9 +41,12 @@ fn scaled(int: &IntExpr) -> Vec<(String, u8, IntExpr)> {
     for name in &names {
         for by in names.iter().filter(|by| *by != name) {
             let size = IntExpr::new(IntKind::Name(by.clone()), crate::Span::default());
-            let changed = int.map(&mut |leaf| match is(leaf, name) {
-                true => IntExpr::binary(IntOp::Mul, leaf.clone(), size.clone()),
-                false => leaf.clone(),
+            let changed = int.map(&mut |leaf| {
+                if is(leaf, name) {
+                    IntExpr::binary(IntOp::Mul, leaf.clone(), size.clone())
+                } else {
+                    leaf.clone()
+                }
             });
             all.push((format!("{name} times {by}"), 2, changed));
         }

@@ -28,20 +28,20 @@ pub(super) fn edits(place: &Place, target: &str) -> Vec<Edit> {
                 let limit = size(if modulus { other(axis) } else { axis });
                 split(place, axis, &divided, limit)
             };
-            for axis in 0..axes.len() {
+            for (axis, &index) in axes.iter().enumerate() {
                 for (divisors, modulus) in [(true, false), (false, true), (true, true)] {
                     let (wrong, correct) =
                         (given(axis, divisors, modulus), given(axis, false, false));
                     if a > b || wrong == correct {
                         continue;
                     }
-                    let name = place.model.name(axes[axis]);
+                    let name = place.model.name(index);
                     let says = format!(
                         "`{name}` is `{}`, not `{}`, where `i` counts the elements of `{target}`",
                         shown(place, &wrong),
                         shown(place, &correct),
                     );
-                    let tree = with_indices(place.tree, &[(axes[axis], wrong.1)]);
+                    let tree = with_indices(place.tree, &[(index, wrong.1)]);
                     edits.push(Edit::new(
                         format!("split {axis} {a} {b} {divisors} {modulus}"),
                         2,
@@ -77,21 +77,21 @@ fn split<'a>(
     divided: &dyn Fn(usize) -> &'a IntExpr,
     limit: &IntExpr,
 ) -> (Option<IntExpr>, IntExpr, Option<IntExpr>) {
-    let axes = place.scope;
+    let scope = place.scope;
     let product = |a: IntExpr, b: IntExpr| IntExpr::binary(IntOp::Mul, a, b);
-    let number = axes.iter().enumerate().fold(None, |number: Option<IntExpr>, (at, &index)| {
+    let number = scope.iter().enumerate().fold(None, |number: Option<IntExpr>, (at, &index)| {
         let index_now = IntExpr::index(index);
         Some(match number {
             None => index_now,
             Some(before) => IntExpr::binary(
                 IntOp::Add,
-                product(before, place.model.ranges[axes[at]].clone()),
+                product(before, place.model.ranges[scope[at]].clone()),
                 index_now,
             ),
         })
     });
     let mut int = number.unwrap_or_else(|| IntExpr::constant(0));
-    let by = (axis + 1..axes.len()).map(|of| divided(of).clone()).reduce(product);
+    let by = (axis + 1..scope.len()).map(|of| divided(of).clone()).reduce(product);
     if let Some(by) = &by {
         int = IntExpr::binary(IntOp::Div, int, by.clone());
     }
