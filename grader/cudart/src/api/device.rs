@@ -299,7 +299,9 @@ fn attribute(known: &Properties, which: c_int) -> Option<c_int> {
         37 => 256,
         38 => 4 << 20,
         39 => multiprocessor.threads() as c_int,
-        40 | 87 => 2,
+        // Engines that copy beside kernels, as newer devices have.
+        40 => 3,
+        87 => 2,
         75 => known.capability.0 as c_int,
         // Launches of clusters.
         120 => c_int::from(known.capability.0 >= 9),

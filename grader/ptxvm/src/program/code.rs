@@ -47,6 +47,7 @@ pub(crate) struct ClusterUse {
 
 /// The code of a kernel and of every function that it calls, and what a warp needs to run it.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each says one thing of the code")]
 pub(crate) struct Program {
     pub code: Vec<Instr>,
     /// For each instruction 1 + the index of its place, or 0.

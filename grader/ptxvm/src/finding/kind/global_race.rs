@@ -34,6 +34,7 @@ fn is_same_line(a: Option<&SourceLoc>, b: Option<&SourceLoc>) -> bool {
 ///
 /// The rules of [`SharedRace`](super::SharedRace) hold. Fences, releases and acquires order threads of two blocks as well.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each says one thing of the two accesses")]
 pub struct GlobalRace<P> {
     /// Which access followed which in this run.
     pub kind: RaceKind,

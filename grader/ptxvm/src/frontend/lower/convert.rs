@@ -80,7 +80,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             (false, false) => self.integer_to_integer(value, how),
             (false, true) => {
                 let value = self.integer_to_float(value, how)?;
-                if how.saturate { self.from_zero_to_one(value, to) } else { value }
+                if how.saturate { self.saturated_float(value, to) } else { value }
             }
             (true, false) => self.float_to_integer(value, how)?,
             (true, true) => self.float_to_float(value, how)?,
@@ -254,7 +254,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// A float between 0 and 1.
-    fn from_zero_to_one(&mut self, value: Value, ty: Type) -> Value {
+    fn saturated_float(&mut self, value: Value, ty: Type) -> Value {
         match (value, ty) {
             (Value::Reg64(value), _) => Value::Reg64(self.q1(Q1::SatF, value)),
             (Value::Reg32(value), Type::F16) => Value::Reg32(self.r1(R1::SatF16, value)),
