@@ -533,7 +533,7 @@ mod tests {
             Launch { module, kernel: kernel.into(), grid, block, params, ..Launch::default() };
         let launched = device.launch(launch).unwrap();
         assert_eq!((launched.fault, launched.complete), (None, true));
-        device.read(result, 4).unwrap().0.to_vec()
+        device.read(result, 4).unwrap().0.clone()
     }
 
     #[test]
