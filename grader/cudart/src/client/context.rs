@@ -533,7 +533,7 @@ mod tests {
             Launch { module, kernel: kernel.into(), grid, block, params, ..Launch::default() };
         let launched = device.launch(launch).unwrap();
         assert_eq!((launched.fault, launched.complete), (None, true));
-        device.read(result, 4).unwrap().0.clone()
+        device.read(result, 4).unwrap().0
     }
 
     #[test]
