@@ -242,11 +242,8 @@ fn wilder(test: &Test, real: &BTreeSet<&String>, kind: DataKind) -> Test {
     wilder
 }
 
-/// A few tests of different sizes: the smaller ones cost least, and the largest that is kept shows what happens past their sizes.
-fn spread<'a, 's>(tests: Vec<&'a CasesOfTest<'s>>) -> impl Iterator<Item = &'a CasesOfTest<'s>> {
+/// A few tests of different sizes: the middle ones tell most, the smallest cost least.
+fn spread<T>(tests: Vec<T>) -> impl Iterator<Item = T> {
     let step = (tests.len() / 2 / MORE_TESTS).max(1);
-    let mut chosen: Vec<usize> = (0..tests.len()).step_by(step).take(MORE_TESTS).collect();
-    let largest = tests.iter().rposition(|of_test| of_test.elements <= MAX_KEPT);
-    chosen.extend(largest.filter(|largest| chosen.last().is_some_and(|last| last < largest)));
-    chosen.into_iter().map(move |at| tests[at])
+    tests.into_iter().step_by(step).take(MORE_TESTS)
 }
