@@ -13,6 +13,9 @@ pub struct Run {
     pub tensors: Vec<RunTensor>,
     /// What went wrong on the way.
     pub findings: Vec<Finding>,
+    /// Reads of memory that nothing has written, on which no result depends; where a result is wrong for another reason, they are
+    /// worth a look.
+    pub unused_reads: Vec<Finding>,
     /// What the kernels printed. Empty on the GPU: there the driver prints it, on the grader's standard error.
     pub printed: String,
     /// What is worth knowing, and no mistake; each a sentence.

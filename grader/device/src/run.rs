@@ -83,7 +83,8 @@ pub fn run(
         );
     }
     let (tensors, notes, time) = (contents, Vec::new(), begin.elapsed());
-    Ok(Run { tensors, findings, printed, notes, time, threads: 0, launched: Vec::new() })
+    let (launched, unused_reads) = (Vec::new(), Vec::new());
+    Ok(Run { tensors, findings, unused_reads, printed, notes, time, threads: 0, launched })
 }
 
 /// A run of which nothing is known but what stopped it.
@@ -96,6 +97,7 @@ pub fn stopped(tensors: &[CaseTensor], by: Finding, begin: Instant) -> Run {
         time: begin.elapsed(),
         threads: 0,
         launched: Vec::new(),
+        unused_reads: Vec::new(),
     }
 }
 

@@ -412,7 +412,7 @@ fn see_more(vm: &dyn Backend, case: &Case, mut verdict: TestVerdict) -> TestVerd
         let TestVerdict { time, largest, .. } = verdict;
         return TestVerdict { time, largest, ..seen };
     }
-    let seen = run.findings;
+    let seen = [run.findings, run.unused_reads].concat();
     if !seen.is_empty() {
         verdict.findings.retain(|finding| {
             let same = seen.iter().any(|other| other.problem.is_like(&finding.problem));

@@ -3,7 +3,7 @@
 
 use crate::call_args;
 use crate::trials::Trials;
-use crate::verdict::{CallArg, StoringCall, StoringCalls, TensorDiff, TestVerdict};
+use crate::verdict::{CallArg, Cause, StoringCall, StoringCalls, TensorDiff, TestVerdict};
 use crate::{formula_variant, host_steps, wrong_step};
 use device::backend::Run;
 use device::finding::{Finding, FindingKind, Problem};
@@ -34,7 +34,9 @@ pub(crate) fn explain(
     diff.calls = calls;
     if let Some(mut progress) = progress {
         progress.steps.wrong = wrong_step::find(host, trials, (case, run), &name, &progress);
-        if progress.steps.wrong.is_none() && !progress.seen.is_empty() {
+        // A pattern is in the words of the output itself, but zeros say nothing.
+        let is_plain = matches!(diff.cause, None | Some(Cause::AllZero));
+        if is_plain && progress.steps.wrong.is_none() && !progress.seen.is_empty() {
             let seen = &progress.seen;
             diff.variant = formula_variant::from_steps(trials, (case, run), &name, seen);
         }

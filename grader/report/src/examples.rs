@@ -160,6 +160,7 @@ pub(super) fn verdict(
         time,
         threads: 0,
         launched: Vec::new(),
+        unused_reads: Vec::new(),
     };
     let verdict = with_formula(judge(&case, &run), &case);
     let Some((index, flat)) = element_to_trace(&case, &verdict) else { return verdict };

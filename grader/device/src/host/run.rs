@@ -309,7 +309,8 @@ impl HostBackend {
         let holes = end.open.iter().map(|hole| format!("on this machine, host code can {hole}"));
         let notes = device.notes().into_iter().chain(holes).collect();
         let (threads, launched) = (device.threads(), device.launched().to_vec());
-        let run = Run { tensors, findings, printed, notes, time, threads, launched };
+        let unused_reads = Vec::new();
+        let run = Run { tensors, findings, unused_reads, printed, notes, time, threads, launched };
         Ok(Followed { run, usage, stored })
     }
 }
@@ -398,6 +399,7 @@ impl HostBackend {
             time: Duration::ZERO,
             threads: 0,
             launched: Vec::new(),
+            unused_reads: Vec::new(),
         }
     }
 

@@ -6,7 +6,7 @@ use diagnostic::Failure;
 use ptxvm::Unwritten;
 use puzzle::case::{CaseTensor, Role};
 
-/// Removes the findings of a run if all of them are reads of memory that nothing has written, and nothing that the program
+/// Sets the findings of a run apart if all of them are reads of memory that nothing has written, and nothing that the program
 /// computes depends on what it holds. `again` runs the program with other contents of such memory.
 ///
 /// # Errors
@@ -27,11 +27,7 @@ pub(crate) fn dismiss(
         }
     }
     let mut run = run;
-    let line = run.findings.iter().find_map(|finding| finding.line.as_ref());
-    let place = line.map(|line| format!("line {}: ", line.line)).unwrap_or_default();
-    run.notes
-        .push(format!("{place}a read of memory that nothing has written; no result depends on it"));
-    run.findings.clear();
+    run.unused_reads = std::mem::take(&mut run.findings);
     Ok(run)
 }
 

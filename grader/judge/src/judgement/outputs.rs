@@ -19,6 +19,12 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
     if findings.is_empty() && diffs.is_empty() {
         findings = require::unmet(case, run);
     }
+    let mut notes = run.notes.clone();
+    if findings.is_empty() && diffs.is_empty() {
+        notes.extend(run.unused_reads.first().map(of_unused_read));
+    } else {
+        findings.extend(run.unused_reads.iter().cloned());
+    }
     if findings.iter().any(|finding| finding.problem.ends_the_run()) {
         diffs.clear();
     }
@@ -36,13 +42,19 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
         seed: case.seed,
         time: run.time,
         printed: run.printed.clone(),
-        notes: run.notes.clone(),
+        notes,
         findings,
         diffs,
         cases: 1,
         smallest: None,
         largest: if case.options.differences { largest(&case.tensors, run) } else { Vec::new() },
     }
+}
+
+/// What is worth knowing of a read whose value no result depends on.
+fn of_unused_read(read: &Finding) -> String {
+    let place = read.line.as_ref().map(|line| format!("line {}: ", line.line)).unwrap_or_default();
+    format!("{place}a read of memory that nothing has written; no result depends on it")
 }
 
 /// The wrong outputs, none before one that the formula computes it from: a wrong mean makes all that follows from it wrong.

@@ -50,6 +50,7 @@ fn run(tensors: &[(&[f64], &[bool])]) -> Run {
         time: Duration::ZERO,
         threads: 0,
         launched: Vec::new(),
+        unused_reads: Vec::new(),
     }
 }
 
