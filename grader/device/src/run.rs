@@ -83,8 +83,16 @@ pub fn run(
         );
     }
     let (tensors, notes, time) = (contents, Vec::new(), begin.elapsed());
-    let (launched, unused_reads) = (Vec::new(), Vec::new());
-    Ok(Run { tensors, findings, unused_reads, printed, notes, time, threads: 0, launched })
+    Ok(Run {
+        tensors,
+        findings,
+        unused_reads: Vec::new(),
+        printed,
+        notes,
+        time,
+        threads: 0,
+        launched: Vec::new(),
+    })
 }
 
 /// A run of which nothing is known but what stopped it.
