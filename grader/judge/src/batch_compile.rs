@@ -49,7 +49,7 @@ pub fn compile(
         include_dirs: &include_dirs,
         headers: Headers::Offered { names: &spec.headers, workbook: workbook.root() },
         base: folder.path(),
-        arch: arch::of(spec),
+        arch: arch::of_source(spec, &variants.concat(), None),
         debugger: false,
         gpu: None,
     };

@@ -78,6 +78,30 @@ extern "C" __global__ void row_sum(const float* x, float* y, int rows, int n)
 }
 "#;
 
+/// A row sum whose tiles come by asynchronous copies.
+const COPIED: &str = r#"
+#include <cuda_pipeline.h>
+extern "C" __global__ void row_sum(const float* x, float* y, int rows, int n)
+{
+    __shared__ float tile[4][32];
+    int lane = threadIdx.x, row = blockIdx.x * 4 + threadIdx.y;
+    float sum = 0.0f;
+    for (int first = 0; first < n; first += 32) {
+        if (row < rows && first + lane < n)
+            __pipeline_memcpy_async(&tile[threadIdx.y][lane], &x[row * n + first + lane], 4);
+        else
+            tile[threadIdx.y][lane] = 0.0f;
+        __pipeline_commit();
+        WAIT
+        __syncthreads();
+        if (lane == 0)
+            for (int k = 0; k < 32; k++) sum += tile[threadIdx.y][k];
+        __syncthreads();
+    }
+    if (lane == 0 && row < rows) y[row] = sum;
+}
+"#;
+
 const ROWS_SPEC: &str = r#"
 title = "rows"
 needs = []
@@ -135,6 +159,18 @@ fn what_nobody_wrote_may_not_decide_a_result() {
         for (_, verdict) in Bench::new(&kernel).judge(ROWS_SPEC, 0..1) {
             let names: Vec<_> = verdict.findings.iter().map(|f| f.problem.name()).collect();
             assert_eq!(names, ["uninitialised"], "{term}: {:?}", verdict.notes);
+        }
+    }
+}
+
+/// For older GPUs these copies are ordinary ones, and nobody would have to wait.
+#[test]
+fn asynchronous_copies_are_so_and_must_be_waited_for() {
+    for (wait, found) in [("__pipeline_wait_prior(0);", None), ("", Some("copy-in-flight"))] {
+        let kernel = COPIED.replace("WAIT", wait);
+        for (_, verdict) in Bench::new(&kernel).judge(ROWS_SPEC, 0..1) {
+            let name = verdict.findings.first().map(|finding| finding.problem.name());
+            assert_eq!((verdict.passed(), name), (found.is_none(), found));
         }
     }
 }
