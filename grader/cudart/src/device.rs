@@ -78,6 +78,8 @@ operations! {
     Properties: fn properties() -> Properties;
     /// Loads a module and returns its number.
     Load: fn load<'a>(#[serde(borrow)] code: Code<'a>) -> u64;
+    /// Why the last module could not be loaded.
+    LoadError: fn load_error() -> String;
     /// Removes a module, with its kernels and variables.
     Unload: fn unload(module: u64) -> ();
     /// Allocates this many bytes and returns their address.

@@ -70,6 +70,8 @@ pub struct VmDevice {
     shared: SharedModules,
     /// Those of its modules that it shares.
     taken: Vec<Arc<Module>>,
+    /// Why the last module that could not be loaded was not.
+    load_error: String,
     profiles: Option<Profiles>,
     /// The PTX of the modules that were loaded while launches are counted, by number, also of those that were unloaded.
     counted: BTreeMap<u64, String>,
@@ -456,7 +458,10 @@ impl Device for VmDevice {
     fn load(&mut self, code: Code<'_>) -> Answer<u64> {
         let (major, minor) = self.capability();
         let module = self.shared.load(code.ptx, &mut self.taken);
-        let module = module.map_err(|_| CudaError::INVALID_PTX)?;
+        let module = module.map_err(|error| {
+            self.load_error = error.to_string();
+            CudaError::INVALID_PTX
+        })?;
         let variables = self.variables + module.global_bytes();
         if variables > VARIABLES {
             return Err(CudaError::MEMORY_ALLOCATION);
@@ -468,6 +473,10 @@ impl Device for VmDevice {
         }
         self.modules.push(Some(Loaded { module, target }));
         Ok(self.modules.len() as u64 - 1)
+    }
+
+    fn load_error(&mut self) -> Answer<String> {
+        Ok(self.load_error.clone())
     }
 
     fn unload(&mut self, module: u64) -> Answer<()> {

@@ -11,7 +11,7 @@ use super::launch::{
     cudaOccupancyMaxActiveBlocksPerMultiprocessor, function_attributes, launch, parameters,
 };
 use super::libraries::{
-    cudaLibraryGetGlobal, cudaLibraryGetKernel, cudaLibraryUnload, load_data, load_file,
+    ErrorLog, cudaLibraryGetGlobal, cudaLibraryGetKernel, cudaLibraryUnload, load_data, load_file,
 };
 use super::memory::{
     DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, cudaFree, cudaFreeHost,
@@ -60,8 +60,6 @@ driver_functions! {
         cuCtxCreate_v2(to: *mut u64, _flags: c_uint, device: c_int) = cuDevicePrimaryCtxRetain(to, device);
         cuCtxCreate_v4(to: *mut u64, _parameters: *const c_void, _flags: c_uint, device: c_int) = cuDevicePrimaryCtxRetain(to, device);
         cuCtxSynchronize() = cudaDeviceSynchronize();
-        // Options for the compiler change nothing; the logs that they ask for stay as they are.
-        cuModuleLoadDataEx(to: *mut u64, code: *const c_void, _count: c_uint, _options: *const c_void, _values: *const c_void) = cuModuleLoadData(to, code);
         cuModuleUnload(module: u64) = cudaLibraryUnload(module);
         cuModuleGetFunction(to: *mut u64, module: u64, name: *const c_char) = cudaLibraryGetKernel(to, module, name);
         cuModuleGetGlobal_v2(address: *mut u64, bytes: *mut usize, module: u64, name: *const c_char) = cudaLibraryGetGlobal(address, bytes, module, name);
@@ -104,7 +102,7 @@ driver_functions! {
     others {
         cuDeviceGet, cuDeviceGetName, cuDeviceTotalMem_v2, cuCtxDestroy_v2, cuCtxSetCurrent,
         cuCtxGetCurrent, cuCtxPushCurrent_v2, cuCtxPopCurrent_v2, cuCtxGetDevice, cuDevicePrimaryCtxRetain,
-        cuDevicePrimaryCtxRelease_v2, cuModuleLoad, cuModuleLoadData,
+        cuDevicePrimaryCtxRelease_v2, cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx,
         cuFuncGetAttribute, cuLaunchKernel, cuLaunchCooperativeKernel, cuMemsetD16_v2, cuMemsetD32_v2,
     }
 }
@@ -199,7 +197,23 @@ unsafe extern "C" fn cuModuleLoad(to: *mut u64, path: *const c_char) -> u32 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuModuleLoadData(to: *mut u64, code: *const c_void) -> u32 {
     // SAFETY: the program says that device code is there; null is refused, else `to` is the place of a handle.
-    enter(|client| unsafe { put(to, load_data(client, code)?) })
+    enter(|client| unsafe { put(to, load_data(client, code, &mut ErrorLog::default())?) })
+}
+
+/// Options for the compiler but the log of errors change nothing.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuModuleLoadDataEx(
+    to: *mut u64,
+    code: *const c_void,
+    count: c_uint,
+    options: *const c_int,
+    values: *const *mut c_void,
+) -> u32 {
+    // SAFETY: the program says that device code is there, and so many options; null is refused, else `to` is the place of a handle.
+    enter(|client| unsafe {
+        let mut log = ErrorLog::of(count, options, values);
+        put(to, load_data(client, code, &mut log)?)
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -7,7 +7,7 @@ use crate::client::{Client, Function, Image, complain, enter, registry};
 use crate::device::Device;
 use crate::error::CudaError;
 use crate::fatbin;
-use std::ffi::{c_char, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 
 table![
     cudaLibraryLoadData,
@@ -69,10 +69,17 @@ fn machine_code() -> CudaError {
     CudaError::NO_KERNEL_IMAGE
 }
 
-/// Loads device code; its handle.
-fn load(client: &mut Client, image: Image) -> Result<u64, CudaError> {
+/// Loads device code; its handle. What is wrong with PTX is said on standard error, and in the log that the program asks for.
+fn load(client: &mut Client, image: Image, log: &mut ErrorLog) -> Result<u64, CudaError> {
     let index = registry().add(Some(image));
-    client.module(index)?;
+    if let Err(error) = client.module(index) {
+        if error == CudaError::INVALID_PTX {
+            let why = client.load_error()?;
+            complain(&format!("this PTX cannot be loaded: {why}"));
+            log.write(&why);
+        }
+        return Err(error);
+    }
     let handle = client.fresh_number();
     registry().loaded.insert(handle, index);
     Ok(handle)
@@ -82,16 +89,65 @@ fn load(client: &mut Client, image: Image) -> Result<u64, CudaError> {
 ///
 /// # Safety
 /// As for [`image`].
-pub(super) unsafe fn load_data(client: &mut Client, code: *const c_void) -> Result<u64, CudaError> {
+pub(super) unsafe fn load_data(
+    client: &mut Client,
+    code: *const c_void,
+    log: &mut ErrorLog,
+) -> Result<u64, CudaError> {
     // SAFETY: by contract.
     let image = unsafe { image(code)? };
-    load(client, image)
+    load(client, image, log)
+}
+
+/// Where a program wants to read what is wrong with its PTX.
+#[derive(Default)]
+pub(super) struct ErrorLog<'a>(&'a mut [u8]);
+
+impl ErrorLog<'_> {
+    /// `CU_JIT_ERROR_LOG_BUFFER` and `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`, and their like of the runtime.
+    const BUFFER: c_int = 5;
+    const BYTES: c_int = 6;
+
+    /// That of the options of a load, of which none but the log changes anything.
+    ///
+    /// # Safety
+    /// So many options and values are there, and a buffer has the bytes that the program says.
+    pub unsafe fn of(
+        count: c_uint,
+        options: *const c_int,
+        values: *const *mut c_void,
+    ) -> ErrorLog<'static> {
+        let (mut buffer, mut bytes) = (std::ptr::null_mut::<u8>(), 0);
+        for at in 0..count as usize {
+            // SAFETY: by contract.
+            let (option, value) = unsafe { (*options.add(at), *values.add(at)) };
+            match option {
+                Self::BUFFER => buffer = value.cast(),
+                // The value itself is the number, an unsigned int.
+                Self::BYTES => bytes = value as usize & u32::MAX as usize,
+                _ => {}
+            }
+        }
+        if buffer.is_null() {
+            return ErrorLog::default();
+        }
+        // SAFETY: by contract.
+        ErrorLog(unsafe { std::slice::from_raw_parts_mut(buffer, bytes) })
+    }
+
+    /// Writes as much of a text as there is room for, and a zero byte.
+    fn write(&mut self, text: &str) {
+        let Some(room) = self.0.len().checked_sub(1) else { return };
+        let bytes = text.len().min(room);
+        self.0[..bytes].copy_from_slice(&text.as_bytes()[..bytes]);
+        self.0[bytes] = 0;
+    }
 }
 
 /// Loads a file of PTX or a fat binary; its handle.
 pub(super) fn load_file(client: &mut Client, path: &str) -> Result<u64, CudaError> {
     let bytes = std::fs::read(path).map_err(|_| CudaError::FILE_NOT_FOUND)?;
-    load(client, image_of_file(bytes)?)
+    load(client, image_of_file(bytes)?, &mut ErrorLog::default())
 }
 
 /// The number of what the program has loaded.
@@ -137,20 +193,23 @@ fn variable(client: &mut Client, handle: u64, name: &str) -> Result<(u64, u64), 
     Ok((address, symbol.bytes))
 }
 
-/// Options for the compiler, and what else CUDA takes here, change nothing.
+/// Options for the compiler but the log of errors, and what else CUDA takes here, change nothing.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaLibraryLoadData(
     to: *mut u64,
     code: *const c_void,
-    _options: *const c_void,
-    _values: *const c_void,
-    _count: c_uint,
+    options: *const c_int,
+    values: *const *mut c_void,
+    count: c_uint,
     _library_options: *const c_void,
     _library_values: *const c_void,
     _library_count: c_uint,
 ) -> u32 {
-    // SAFETY: the program says that device code is there; null is refused, else `to` is the place of a handle.
-    enter(|client| unsafe { put(to, load_data(client, code)?) })
+    // SAFETY: the program says that device code is there, and so many options; null is refused, else `to` is the place of a handle.
+    enter(|client| unsafe {
+        let mut log = ErrorLog::of(count, options, values);
+        put(to, load_data(client, code, &mut log)?)
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -169,6 +169,7 @@ pub(super) unsafe extern "C" fn cudaMallocHost(to: *mut u64, bytes: usize) -> u3
 
 /// All of the flags `cudaHostAllocPortable`, `...Mapped` and `...WriteCombined`.
 const HOST_ALLOC_FLAGS: c_uint = 7;
+const HOST_ALLOC_PORTABLE: c_uint = 1;
 const HOST_ALLOC_MAPPED: c_uint = 2;
 
 #[unsafe(no_mangle)]
@@ -214,9 +215,10 @@ pub(super) unsafe extern "C" fn cudaHostGetDevicePointer(
 unsafe extern "C" fn cudaHostGetFlags(to: *mut c_uint, host: u64) -> u32 {
     enter(|client| {
         let (_, pages) = client.managed.holding(host).ok_or(CudaError::INVALID_VALUE)?;
-        // All of it is mapped.
+        // All of it is mapped, and what is portable is so without saying it, as on an H100.
+        let flags = pages.flags & !HOST_ALLOC_PORTABLE | HOST_ALLOC_MAPPED;
         // SAFETY: null is refused; else the program says it is an unsigned int.
-        unsafe { put(to, pages.flags | HOST_ALLOC_MAPPED) }
+        unsafe { put(to, flags) }
     })
 }
 

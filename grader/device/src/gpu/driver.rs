@@ -145,6 +145,11 @@ impl Device for GpuDevice {
         Ok(self.modules.len() as u64 - 1)
     }
 
+    /// The driver says so in a log that nobody has asked it for: its compiler has more words than a program reads.
+    fn load_error(&mut self) -> Answer<String> {
+        Ok("the GPU's driver does not compile it".to_owned())
+    }
+
     fn unload(&mut self, module: u64) -> Answer<()> {
         let handle = self.module(module)?.handle;
         // SAFETY: it is loaded, and forgotten now; functions are looked up for each launch.

@@ -165,6 +165,10 @@ impl Device for Recorder {
         Ok(module)
     }
 
+    fn load_error(&mut self) -> Answer<String> {
+        self.machine.load_error()
+    }
+
     fn unload(&mut self, module: u64) -> Answer<()> {
         self.machine.unload(module)
     }

@@ -306,6 +306,10 @@ impl Device for TestDevice<'_> {
         self.work(|device| device.load(Code::ptx(code.ptx)))
     }
 
+    fn load_error(&mut self) -> Answer<String> {
+        self.work(|device| device.load_error())
+    }
+
     fn unload(&mut self, module: u64) -> Answer<()> {
         self.work(|device| device.unload(module))
     }

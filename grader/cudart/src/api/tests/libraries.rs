@@ -5,8 +5,8 @@ unsafe extern "C" {
     fn cudaLibraryLoadData(
         to: *mut u64,
         code: *const c_void,
-        options: *const c_void,
-        values: *const c_void,
+        options: *const c_int,
+        values: *const *mut c_void,
         count: c_uint,
         library_options: *const c_void,
         library_values: *const c_void,
@@ -16,6 +16,13 @@ unsafe extern "C" {
     fn cudaLibraryGetKernel(to: *mut u64, library: u64, name: *const c_char) -> u32;
     fn cuModuleLoad(to: *mut u64, path: *const c_char) -> u32;
     fn cuModuleLoadData(to: *mut u64, code: *const c_void) -> u32;
+    fn cuModuleLoadDataEx(
+        to: *mut u64,
+        code: *const c_void,
+        count: c_uint,
+        options: *const c_int,
+        values: *const *mut c_void,
+    ) -> u32;
     safe fn cuModuleUnload(module: u64) -> u32;
     fn cuModuleGetFunction(to: *mut u64, module: u64, name: *const c_char) -> u32;
     fn cuModuleGetGlobal_v2(
@@ -115,10 +122,12 @@ fn the_driver_loads_and_launches() {
 #[test]
 fn the_runtime_loads_fat_binaries_too() {
     let program = Program::new();
-    let null = std::ptr::null();
+    let null = std::ptr::null::<c_void>();
     let load = |code: *const u8| {
         // SAFETY: device code, or text that ends with zero.
-        handle(|to| unsafe { cudaLibraryLoadData(to, code.cast(), null, null, 0, null, null, 0) })
+        handle(|to| unsafe {
+            cudaLibraryLoadData(to, code.cast(), null.cast(), null.cast(), 0, null, null, 0)
+        })
     };
     let code = container(MODULE, 75);
     let (loaded, library) = load(code.as_ptr());
@@ -154,6 +163,15 @@ fn what_is_no_device_code_is_refused() {
     assert_eq!(load(c".version 9.0 garbage".as_ptr()), 218);
     assert_eq!(load(std::ptr::null()), INVALID_VALUE);
     assert_eq!(load(c"\x7fELF".as_ptr()), 209);
+    // The log says what is wrong, as much of it as there is room for.
+    let mut log = [1u8; 40];
+    let values = [log.as_mut_ptr().cast::<c_void>(), log.len() as *mut c_void];
+    let broken = c".version 9.0\n.target sm_90\n.address_size 64\nnonsense".as_ptr().cast();
+    let load = |to| unsafe { cuModuleLoadDataEx(to, broken, 2, [5, 6].as_ptr(), values.as_ptr()) };
+    assert_eq!(handle(load).0, 218);
+    let text = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
+    assert!(text.starts_with("line 4 of the PTX: found `nonsense`"), "{text}");
+    assert_eq!(text.len(), 39);
     // SAFETY: the same.
     let file = handle(|to| unsafe { cuModuleLoad(to, c"/no/such/file.ptx".as_ptr()) });
     assert_eq!(file.0, 301);
