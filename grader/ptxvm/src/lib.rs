@@ -83,7 +83,7 @@
 //!   of `f64`, m8n8k32 of `s4` and `u4`, m8n8k128 of `b1`, with contiguous rows or columns. `mma.sync`: m16n8k8 and m16n8k16 of `f16`
 //!   and `bf16`, m16n8k4 and m16n8k8 of `tf32`, m16n8k16, m16n8k32 and m8n8k16 of `s8` and `u8`, m8n8k32, m16n8k32 and m16n8k64 of `s4` and
 //!   `u4`, m8n8k128, m16n8k128 and m16n8k256 of `b1`, m16n8k16 and m16n8k32 of `e4m3` and `e5m2`, m8n8k4, m16n8k4, m16n8k8 and
-//!   m16n8k16 of `f64`, m8n8k4 of `f16` with D of `f32`. `mma.sp`: m16n8k16 and m16n8k32 of `f16` and `bf16`, m16n8k8 and m16n8k16 of `tf32`, m16n8k32 and m16n8k64
+//!   m16n8k16 of `f64`, m8n8k4 of `f16`. `mma.sp`: m16n8k16 and m16n8k32 of `f16` and `bf16`, m16n8k8 and m16n8k16 of `tf32`, m16n8k32 and m16n8k64
 //!   of `s8` and `u8`, m16n8k64 and m16n8k128 of `s4` and `u4`, m16n8k64 of `e4m3` and `e5m2`. `ldmatrix` and `stmatrix` of m8n8, `movmatrix`.
 //! - `cp.async` of 4, 8 and 16 bytes, with a source size or a predicate to ignore it, `commit_group`, `wait_group` and `wait_all`.
 //! - Barrier objects in shared memory (`mbarrier`) and what CUDA C++ builds on them: `cuda::barrier`, `cuda::pipeline`,
@@ -123,8 +123,7 @@
 //!
 //! # What is not supported
 //!
-//! Texture references, `im2col::w` and interleaved tensor maps, `wgmma` of other types, `mma.m8n8k4` with D of `f16`, `tcgen05` and stacks that
-//! grow (`alloca`). A kernel that uses one of these, or calls a function that does, has a [`Kernel::refusal`] that names the line and the reason. The other kernels of the module can still run.
+//! Texture references, `im2col::w` and interleaved tensor maps, `wgmma` of other types and `tcgen05`. A kernel that uses one of these, or calls a function that does, has a [`Kernel::refusal`] that names the line and the reason. The other kernels of the module can still run.
 //! `tests/coverage/instructions.txt` lists one of each form of instruction behind the sentence that refuses it, and
 //! `tests/coverage/*.cu` the usual intrinsics of CUDA, all of which load as nvcc compiles them. A call through a pointer may reach each
 //! function of the module whose address is taken and whose parameters have the sizes of the call's prototype, so all of these must be
@@ -164,7 +163,7 @@
 //! | `mma.sync` of `e4m3` and `e5m2` | m16n8k16, m16n8k32 | 49,152 | 0 |
 //! | `mma.sync` of `f64` | m8n8k4, m16n8k4, m16n8k8, m16n8k16 | 28,672 | 0 |
 //! | `mma.sync` of `s8`, of `u8`, of `u8` by `s8` with `.satfinite` | m16n8k16 and m16n8k32, m8n8k16, m16n8k32 | 28,672 | 0 |
-//! | `mma.m8n8k4` of `f16`, all layouts, D of `f32`, C of both types (H100) | m8n8k4 | 65,536 | 0 |
+//! | `mma.m8n8k4` of `f16`, all layouts, C and D of both types (H100) | m8n8k4 | 98,304 | 0 |
 //! | `mma.sp` of all types, with all selectors (H100) | m16n8k8 to m16n8k128 | 221,184 | 0 |
 //! | `wmma.mma` of `f16`, C and D of `f32` | m16n16k16, m32n8k16, m8n32k16 | 49,152 | 0 |
 //! | `wmma.mma` of `f16`, C and D of `f16` | m16n16k16, m32n8k16, m8n32k16 | 49,152 | 0 |
@@ -181,7 +180,8 @@
 //! a pattern, base offsets), those of 58 boxes of tensors with what the copy engine of an H200 wrote.
 //!
 //! `mma.sp` multiplies what is there of A with the rows of B that the metadata name, and adds as `mma.sync` of half the depth does. What
-//! `mma.m8n8k4` of `f16` adds is not cut: the machine code for `sm_75` and later multiplies and adds in `f32`, the element of C last.
+//! `mma.m8n8k4` of `f16` adds is not cut: the machine code for `sm_75` and later multiplies and adds in `f32`, the element of C last, and rounds to
+//! a D of halves once, at the end.
 //!
 //! The sums of `f32` differed from the exact ones by at most 3.4 2^-24 times the sum of the terms' magnitudes. If C and D have
 //! different types, the sum is truncated to `f32`, and then rounded if D is of `f16`.

@@ -238,6 +238,17 @@ pub struct LeaveFrame {
     pub results: Vec<(u32, u32, u32)>,
 }
 
+/// What a thread does with the end of its stack (PTX ISA 9.7.16, "Stack Manipulation Instructions").
+#[derive(Clone, Copy, Debug)]
+pub enum StackUse {
+    /// `stacksave`: where it ends.
+    Save(Reg64),
+    /// `stackrestore`: it ends where it ended then, and what was allocated since is gone.
+    Restore(Reg64),
+    /// `alloca`: so many bytes with this alignment, and their local address.
+    Grow { address: Reg64, bytes: Reg64, align: u32 },
+}
+
 /// A load or store that only moves a value, or changes some of its bits where it lies.
 #[derive(Clone, Debug)]
 pub struct PoisonPropagatingAccess {
@@ -294,6 +305,7 @@ pub enum Op {
     Call(Pc),
     EnterFrame(Box<EnterFrame>),
     LeaveFrame(Box<LeaveFrame>),
+    Stack(StackUse),
     /// A call through a pointer that leads to no function which could be called so.
     InvalidCall(Reg64),
     /// Returns to the caller.

@@ -1,10 +1,11 @@
-//! `mma.m8n8k4` of `f16` into `f32` (PTX ISA 9.7.14.5.1): a warp computes four products, each by a quad pair, which is four lanes and the four that
+//! `mma.m8n8k4` of `f16` (PTX ISA 9.7.14.5.1): a warp computes four products, each by a quad pair, which is four lanes and the four that
 //! are 16 behind them. The tensor cores of `sm_70` work so; the machine code for later ones multiplies and adds in `f32`.
 
 use crate::isa::names::Slot;
 
 /// Four products of 8 x 8 with a depth of 4.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a modifier of the instruction")]
 pub struct QuadPairs {
     pub a: Vec<Slot>,
     pub b: Vec<Slot>,
@@ -13,8 +14,9 @@ pub struct QuadPairs {
     /// Whether a lane has a row of A, or of B, and not a column.
     pub rows_of_a: bool,
     pub rows_of_b: bool,
-    /// Whether the elements of C are halves, of which a lane has a row. Those of D are `f32`.
+    /// Whether the elements of C, or of D, are halves, of which a lane has a row, and not `f32`.
     pub halves_of_c: bool,
+    pub halves_of_d: bool,
 }
 
 /// Which of the four products a lane works at.

@@ -22,8 +22,8 @@ pub struct Module {
     pub(crate) variables: Vec<ModuleVariable>,
     pub(crate) constants: Flat,
     pub(crate) constant_names: Vec<Constant>,
-    /// Where addresses of variables stand in the constants: place, variable, addend.
-    pub(crate) addresses: Vec<(u32, u32, i64)>,
+    /// The addresses of variables in the constants.
+    pub(crate) addresses: Vec<StoredAddress>,
 }
 
 impl Module {
@@ -32,7 +32,7 @@ impl Module {
         variables: Vec<ModuleVariable>,
         constants: Flat,
         constant_names: Vec<Constant>,
-        addresses: Vec<(u32, u32, i64)>,
+        addresses: Vec<StoredAddress>,
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self {
@@ -51,8 +51,8 @@ impl Module {
             return Cow::Borrowed(&self.constants);
         }
         let mut constants = self.constants.clone();
-        for &(place, variable, addend) in &self.addresses {
-            constants.fill(place, &variable_address(first, variable, addend).to_le_bytes());
+        for address in &self.addresses {
+            constants.fill(address.place as u32, address.bytes(first).as_slice());
         }
         Cow::Owned(constants)
     }
@@ -87,9 +87,9 @@ impl Module {
         let first = memory.next_variable();
         let values = self.variables.iter().map(|variable| {
             let mut bytes = variable.bytes.clone();
-            for &(place, other, addend) in &variable.addresses {
-                let address = variable_address(first, other, addend);
-                bytes[place..place + 8].copy_from_slice(&address.to_le_bytes());
+            for address in &variable.addresses {
+                let stored = address.bytes(first);
+                bytes[address.place..][..stored.len()].copy_from_slice(&stored);
             }
             (variable.name.clone(), bytes)
         });
@@ -140,7 +140,10 @@ impl Module {
             let (start, end) = ((start + offset) as u32, (start + offset + bytes.len()) as u32);
             self.constants.fill(start, bytes);
             // What was an address there is one no more.
-            self.addresses.retain(|&(place, ..)| place + 8 <= start || end <= place);
+            self.addresses.retain(|address| {
+                let place = address.place as u32;
+                place + address.size() <= start || end <= place
+            });
         }
         inside
     }
@@ -166,8 +169,36 @@ pub(crate) struct Constant {
 pub(crate) struct ModuleVariable {
     pub name: String,
     pub bytes: Vec<u8>,
-    /// Where addresses of other variables stand in it: place, variable, addend.
-    pub addresses: Vec<(usize, u32, i64)>,
+    /// The addresses of other variables in it.
+    pub addresses: Vec<StoredAddress>,
+}
+
+/// The address of a variable of the module, or a byte of it, as a value in another variable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoredAddress {
+    /// Where it stands: the offset in the variable, or in constant memory, in bytes.
+    pub place: usize,
+    /// The index of the variable that it is the address of.
+    pub variable: u32,
+    pub addend: i64,
+    /// The one byte of it that stands there.
+    pub byte: Option<u32>,
+}
+
+impl StoredAddress {
+    /// How many bytes stand there.
+    fn size(self) -> u32 {
+        if self.byte.is_some() { 1 } else { 8 }
+    }
+
+    /// What stands there, where the first variable of the module has this number.
+    fn bytes(self, first: BufferId) -> Vec<u8> {
+        let all = variable_address(first, self.variable, self.addend).to_le_bytes();
+        match self.byte {
+            Some(byte) => vec![all[byte as usize]],
+            None => all.to_vec(),
+        }
+    }
 }
 
 /// Size and alignment of a kernel parameter, in bytes.

@@ -100,7 +100,7 @@ fn unsupported_is_not_malformed() {
         "tcgen05.wait::ld.sync.aligned;",
         "add.f16.weird %r1, %r2, %r3;",
         "mov.u32 %r1, %pm0;",
-        "call (%r1), %rd1, (%r2), proto;",
+        "call (%r1), f, (%p1);",
         "shfl.down.b32 %r1, %r1, 1, 31;",
     ] {
         let error = load_error(body);

@@ -34,6 +34,7 @@ mod metamorphic;
 mod one_op;
 mod products;
 mod provenance;
+mod ptx_forms;
 mod quad_pairs;
 mod race;
 mod recording;

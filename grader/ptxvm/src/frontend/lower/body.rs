@@ -18,7 +18,7 @@ use crate::frontend::syntax::ast::{Function, Registers, Statement, VarSpace, Var
 use crate::isa::class::Class;
 use crate::isa::ir::alu::{R1, R2};
 use crate::isa::ir::{Alu, Instr, Op};
-use crate::isa::names::{Guard, NO_PC, Pc, Pred, Reg32, Reg64};
+use crate::isa::names::{Guard, NO_PC, Pc, Pred, Reg32, Reg64, Slot};
 use crate::isa::ordering::Ordering;
 use crate::isa::types::Type;
 
@@ -47,6 +47,15 @@ pub(crate) enum VariableLocation {
     /// Offset in the frame of a function that may have several activations in a thread.
     Frame(u32),
     KernelParam(u32),
+}
+
+/// What a function does before it returns.
+#[derive(Default)]
+pub(crate) struct Ending {
+    /// Where the stack ended when it began, if it allocates there.
+    pub stack: Option<Reg64>,
+    /// Results that it has in registers: each with the place where the caller finds it, and its bytes.
+    pub results: Vec<(Slot, VariableLocation, u32)>,
 }
 
 /// Names declared between `{` and `}`.
@@ -97,6 +106,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             orderings: Vec::new(),
             is_entry: signature.is_none(),
             frame: signature.and_then(|callee| callee.frame),
+            ending: Ending::default(),
             targets: HashMap::new(),
             line: function.line,
             place: 0,
@@ -107,6 +117,9 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             guard: None,
             class: None,
         };
+        if signature.is_some() {
+            body.begin_function(function)?;
+        }
         let lines = function.body.as_deref().unwrap_or_default();
         let poison = poison::tolerant_accesses(lines);
         let marks = marks(lines);
@@ -220,7 +233,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             VarSpace::Param => VariableLocation::Local(self.builder.place_param(variable)?),
             VarSpace::Shared if variable.unsized_array => VariableLocation::DynamicShared,
             VarSpace::Shared => VariableLocation::Shared(self.builder.place_shared(variable)?),
-            VarSpace::Global | VarSpace::Const => {
+            VarSpace::Global | VarSpace::Const | VarSpace::Register => {
                 return Err(self.unsupported("global variables inside a function"));
             }
         };
@@ -371,7 +384,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
     /// Resolves labels, finds the reconvergence points, and drops the joins at which no lanes reconverge.
     fn finish(mut self, name: &str) -> Result<(Vec<Instr>, Vec<u32>)> {
         (self.class, self.guard) = (None, None);
-        self.emit(if self.is_entry { Op::Exit } else { Op::Ret });
+        self.emit_return();
         for (at, braces, label, line) in std::mem::take(&mut self.jumps) {
             let Some(target) = self.labels.find(braces, label) else {
                 return Err(LoadError::malformed(line, format!("unknown label `{label}`")));

@@ -8,10 +8,11 @@ use super::context::{Context, ModuleSymbol};
 use crate::error::LoadError;
 use crate::finding::source_name;
 use crate::frontend::line_table::LineTracker;
-use crate::frontend::syntax::ast::{Function, Variable};
+use crate::frontend::syntax::ast::{Function, VarSpace, Variable};
 use crate::frontend::write_set;
 use crate::isa::ir::{Instr, Op, Special, Uniform};
 use crate::isa::names::{NO_PC, Pc, Pred, Reg32, Reg64, Slot};
+use crate::isa::types::Type;
 use crate::memory::layout::{FRAME_GAP, Layout};
 use crate::program::code::{Frame, Program, UniformSlot};
 use crate::source_loc::SourceLoc;
@@ -217,6 +218,21 @@ impl<'c, 'f, 'a> KernelBuilder<'c, 'f, 'a> {
     pub fn place_param(&mut self, variable: &Variable<'a>) -> Result<u32> {
         let placed = self.program.local.place_close(variable.size, variable.align);
         checked_local(placed, &self.program.local, variable)
+    }
+
+    /// Places what a caller passes for a parameter in a register, or takes so as a result.
+    pub fn place_value(&mut self, ty: Type, line: usize) -> Result<u32> {
+        let bytes = u64::from(ty.bytes());
+        self.place_param(&Variable {
+            space: VarSpace::Param,
+            name: "",
+            ty,
+            size: bytes,
+            align: bytes,
+            unsized_array: false,
+            init: Vec::new(),
+            line,
+        })
     }
 
     /// Places a variable of a function that may have several activations in a thread.

@@ -1,20 +1,28 @@
 //! Calls: by name, through pointers, and of the functions of the CUDA runtime.
 
 use super::Body;
-use super::body::{Result, VariableLocation};
+use super::body::{Register, Result, VariableLocation};
+use super::builder::KernelBuilder;
 use super::callgraph::Call;
 use super::modifiers::Modifiers;
-use crate::frontend::syntax::ast::Operand;
+use super::stack;
+use crate::frontend::syntax::ast::{Function, Operand, VarSpace, Variable};
 use crate::isa::class::Class;
-use crate::isa::ir::{Alu, EnterFrame, LaunchRequest, LeaveFrame, Op, System, Uniform, alu};
-use crate::isa::names::{Guard, Reg64};
+use crate::isa::ir::{
+    Alu, EnterFrame, LaunchRequest, LeaveFrame, Op, StackUse, System, Uniform, alu,
+};
+use crate::isa::names::{Address, Base, Elements, Guard, Marks, Reg64, Slot};
 use crate::isa::types::Type;
+use crate::isa::window::Window;
 
-/// Local addresses of the `.param` variables of a call.
+/// Local addresses of the arguments and results of a call.
 struct ActualArgument {
     arguments: Vec<u32>,
     results: Vec<u32>,
 }
+
+/// What the caller has in a register: a value, where it lies for the call, and its bytes.
+type InRegister = (Slot, VariableLocation, u32);
 
 impl<'a> Body<'_, '_, '_, 'a> {
     pub(super) fn call(
@@ -25,19 +33,101 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let Some(call) = Call::parse(operands) else {
             return Err(self.unsupported("this form of `call`"));
         };
+        let (mut passed, mut returned) = (Vec::new(), Vec::new());
         let actual = ActualArgument {
-            results: self.local_addresses(call.results)?,
-            arguments: self.local_addresses(call.arguments)?,
+            results: self.local_addresses(call.results, call.callee, &mut returned)?,
+            arguments: self.local_addresses(call.arguments, call.callee, &mut passed)?,
         };
+        for value in passed {
+            self.store_parameter(value);
+        }
         match call.prototype {
             Some(prototype) => {
                 let pointer = self.value_q(&Operand::Name(call.callee), Type::B64)?;
-                self.call_pointer(pointer, prototype, &actual)
+                self.call_pointer(pointer, prototype, &actual)?;
             }
             None if self.register(call.callee).is_some() => {
-                Err(self.malformed("a call through a pointer needs a prototype"))
+                return Err(self.malformed("a call through a pointer needs a prototype"));
             }
-            None => self.call_name(call.callee, &actual),
+            None => self.call_name(call.callee, &actual)?,
+        }
+        for value in returned {
+            self.load_parameter(value);
+        }
+        Ok(())
+    }
+
+    /// What stands before the first statement of a function that is called: its parameters in registers are read, and the end of the
+    /// stack is kept if it allocates there.
+    pub(super) fn begin_function(&mut self, function: &Function<'a>) -> Result<()> {
+        let in_register = |variable: &&Variable| variable.space == VarSpace::Register;
+        for (variables, are_results) in [(&function.params, false), (&function.results, true)] {
+            for variable in variables.iter().filter(in_register) {
+                let (name, bytes) = (variable.name, variable.size as u32);
+                let register = self.new_register(variable.ty);
+                let slot = self.slot_of_value(register)?;
+                let scope = self.scopes.last_mut();
+                let Some(place) = scope.and_then(|scope| {
+                    scope.named.insert(name, register);
+                    scope.variables.remove(name)
+                }) else {
+                    continue;
+                };
+                if are_results {
+                    self.ending.results.push((slot, place, bytes));
+                } else {
+                    self.load_parameter((slot, place, bytes));
+                }
+            }
+        }
+        if stack::grows(function) {
+            let end = self.builder.new_q();
+            self.emit(Op::Stack(StackUse::Save(end)));
+            self.ending.stack = Some(end);
+        }
+        Ok(())
+    }
+
+    /// Ends the lanes of a kernel, or returns to the caller of a function.
+    pub(super) fn emit_return(&mut self) {
+        if self.is_entry {
+            return self.emit(Op::Exit);
+        }
+        for at in 0..self.ending.results.len() {
+            self.store_parameter(self.ending.results[at]);
+        }
+        if let Some(end) = self.ending.stack {
+            self.emit(Op::Stack(StackUse::Restore(end)));
+        }
+        self.emit(Op::Ret);
+    }
+
+    fn load_parameter(&mut self, (slot, place, bytes): InRegister) {
+        let address = self.parameter_address(place);
+        self.prepare_op(Op::Load(address, Elements::one(slot, bytes)));
+    }
+
+    fn store_parameter(&mut self, (slot, place, bytes): InRegister) {
+        let address = self.parameter_address(place);
+        self.prepare_op(Op::Store(address, Elements::one(slot, bytes)));
+    }
+
+    fn parameter_address(&mut self, place: VariableLocation) -> Address {
+        let (base, offset) = match place {
+            VariableLocation::Frame(start) => (self.builder.frame_pointer, i64::from(start)),
+            place => (self.builder.uniform_q(Self::address_of(place, 0).1), 0),
+        };
+        let (window, base) = (Some(Window::Local), Base::Reg64(base));
+        Address { window, base, offset, marks: Marks::default() }
+    }
+
+    fn slot_of_value(&self, register: Register) -> Result<Slot> {
+        match register {
+            Register::Reg32(register, _) => Ok(Slot::Reg32(register)),
+            Register::Reg64(register) => Ok(Slot::Reg64(register)),
+            Register::Pred(_) | Register::Wide(_) => {
+                Err(self.unsupported("predicates and 128 bits as arguments in registers"))
+            }
         }
     }
 
@@ -122,19 +212,43 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    /// Where the `.param` variables of a call lie.
-    fn local_addresses(&mut self, operands: &[Operand<'a>]) -> Result<Vec<u32>> {
-        operands
-            .iter()
-            .map(|operand| match operand {
-                Operand::Name(name) => match self.place_of(name)? {
-                    Some(VariableLocation::Local(start)) => Ok(start),
-                    _ => {
-                        Err(self.unsupported("arguments of a call that are not `.param` variables"))
+    /// Where the arguments or results of a call lie: `.param` variables, or room for what the caller has in registers.
+    fn local_addresses(
+        &mut self,
+        operands: &[Operand<'a>],
+        callee: &'a str,
+        in_registers: &mut Vec<InRegister>,
+    ) -> Result<Vec<u32>> {
+        let formal = |builder: &KernelBuilder<'_, '_, 'a>, at: usize| {
+            let function = builder.context.functions.get(callee)?;
+            Some(function.params.get(at)?.ty)
+        };
+        let mut places = Vec::with_capacity(operands.len());
+        for (at, operand) in operands.iter().enumerate() {
+            let (slot, ty) = match operand {
+                Operand::Name(name) => match (self.read_register(name), self.place_of(name)?) {
+                    (Some(register @ Register::Reg32(_, bits)), _) => {
+                        let ty = if bits == 32 { Type::B32 } else { Type::B16 };
+                        (self.slot_of_value(register)?, ty)
+                    }
+                    (Some(register), _) => (self.slot_of_value(register)?, Type::B64),
+                    (None, Some(VariableLocation::Local(start))) => {
+                        places.push(start);
+                        continue;
+                    }
+                    (None, _) => {
+                        return Err(self.unsupported(format!("`{name}` as an argument of a call")));
                     }
                 },
-                _ => Err(self.unsupported("arguments of a call that are not `.param` variables")),
-            })
-            .collect()
+                constant => match formal(self.builder, at) {
+                    Some(ty) => (self.source_slot(constant, ty)?, ty),
+                    None => return Err(self.unsupported("this argument of a call")),
+                },
+            };
+            let place = self.builder.place_value(ty, self.line)?;
+            in_registers.push((slot, VariableLocation::Local(place), ty.bytes()));
+            places.push(place);
+        }
+        Ok(places)
     }
 }

@@ -40,7 +40,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         _modifiers: &mut Modifiers<'a>,
         _operands: &[Operand<'a>],
     ) -> Result<()> {
-        self.emit(if self.is_entry { Op::Exit } else { Op::Ret });
+        self.emit_return();
         Ok(())
     }
 

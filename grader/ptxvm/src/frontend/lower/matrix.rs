@@ -69,7 +69,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             "m16n16k16, m32n8k16 and m8n32k16 of f16, bf16, s8 and u8, m16n16k8 of tf32, m8n8k4 of f64, m8n8k32 of s4 \
              and u4, m8n8k128 of b1"
         } else {
-            "m8n8k4 of f16 with D of f32, m16n8k8 and m16n8k16 of f16 and bf16, m16n8k4 and m16n8k8 of tf32, m16n8k16, m16n8k32 and \
+            "m8n8k4 of f16, m16n8k8 and m16n8k16 of f16 and bf16, m16n8k4 and m16n8k8 of tf32, m16n8k16, m16n8k32 and \
              m8n8k16 of s8 and u8, m8n8k32, m16n8k32 and m16n8k64 of s4 and u4, m8n8k128, m16n8k128 and m16n8k256 of b1, \
              m16n8k16 and m16n8k32 of e4m3 and e5m2, m8n8k4, m16n8k4, m16n8k8 and m16n8k16 of f64; of sparse matrices m16n8k16 \
              and m16n8k32 of f16 and bf16, m16n8k8 and m16n8k16 of tf32, m16n8k32 and m16n8k64 of s8 and u8, m16n8k64 and \
@@ -155,7 +155,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    /// `mma.m8n8k4` of `f16` into `f32`: each factor by rows or by columns, and C of either type.
+    /// `mma.m8n8k4` of `f16`: each factor by rows or by columns, C and D of either type, but not a D of halves with a C of `f32`.
     fn quad_pairs(
         &mut self,
         modifiers: &mut Modifiers<'a>,
@@ -173,21 +173,25 @@ impl<'a> Body<'_, '_, '_, 'a> {
             Scalar::F32 => Some(false),
             _ => None,
         };
-        let (Some(rows_of_a), Some(rows_of_b), Some(halves_of_c), Scalar::F16, Scalar::F32) =
-            (rows_of_a, rows_of_b, halves(types.c), types.b, types.d)
-        else {
-            // In which order the machine code adds to a D of halves is not known.
+        let (Some(rows_of_a), Some(rows_of_b), Scalar::F16, Some((halves_of_c, halves_of_d))) = (
+            rows_of_a,
+            rows_of_b,
+            types.b,
+            halves(types.c).zip(halves(types.d)).filter(|&(c, d)| c || !d),
+        ) else {
             return Err(self.not_there(modifiers));
         };
+        let registers = |halves| if halves { 4 } else { 8 };
         let [d, a, b, c] = self.exactly(operands)?;
         let product = QuadPairs {
             a: self.fragment_slots(a, 2, false, false)?,
             b: self.fragment_slots(b, 2, false, false)?,
-            c: self.fragment_slots(c, if halves_of_c { 4 } else { 8 }, false, false)?,
-            d: self.fragment_slots(d, 8, false, true)?,
+            c: self.fragment_slots(c, registers(halves_of_c), false, false)?,
+            d: self.fragment_slots(d, registers(halves_of_d), false, true)?,
             rows_of_a,
             rows_of_b,
             halves_of_c,
+            halves_of_d,
         };
         self.emit_matrix(Matrix::QuadPairs(product));
         Ok(())

@@ -35,6 +35,7 @@ mod postdom;
 mod refuse;
 mod spaces;
 mod spelling;
+mod stack;
 mod strength;
 mod symbols;
 mod table;
@@ -44,7 +45,7 @@ mod warpgroup;
 mod warpops;
 mod wide;
 
-use self::body::Scope;
+use self::body::{Ending, Scope};
 use self::builder::KernelBuilder;
 use self::labels::Labels;
 use self::poison::PoisonTolerance;
@@ -59,10 +60,10 @@ use crate::isa::ir::Instr;
 use crate::isa::names::{Guard, Marks};
 use crate::isa::ordering::Ordering;
 use crate::isa::types::Type;
-use crate::isa::window::code_address;
+use crate::isa::window::{Window, code_address};
 use crate::memory::flat::Flat;
 use crate::memory::layout::Layout;
-use crate::program::module::{Constant, Kernel, Module, ModuleVariable};
+use crate::program::module::{Constant, Kernel, Module, ModuleVariable, StoredAddress};
 
 /// Bytes of all variables of a module: they are memory of this machine.
 const MAX_GLOBAL: u64 = 1 << 30;
@@ -87,6 +88,8 @@ struct Body<'b, 'c, 'f, 'a> {
     pub is_entry: bool,
     /// The function's frame, if it may have several activations in a thread.
     pub frame: Option<u32>,
+    /// What it does before it returns.
+    pub ending: Ending,
     /// The functions that each list of call targets names.
     pub targets: HashMap<&'a str, Vec<&'f Function<'a>>>,
     pub line: usize,
@@ -134,7 +137,7 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
                 ModuleSymbol::Const(start)
             }
             VarSpace::Shared => ModuleSymbol::Shared(variable),
-            VarSpace::Local | VarSpace::Param => {
+            VarSpace::Local | VarSpace::Param | VarSpace::Register => {
                 return Err(LoadError::malformed(
                     variable.line,
                     format!("`{}` is allowed only inside a function", variable.name),
@@ -174,7 +177,7 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
             value
                 .addresses
                 .iter()
-                .map(|&(place, other, addend)| (start + place as u32, other, addend)),
+                .map(|&address| StoredAddress { place: start as usize + address.place, ..address }),
         );
         constant_memory.fill(start, &value.bytes);
     }
@@ -219,21 +222,29 @@ fn initial_value(variable: &Variable, context: &Context) -> Result<ModuleVariabl
                 u64::from((f64::from_bits(bits) as f32).to_bits())
             }
             InitValue::F64(bits) => bits,
-            InitValue::Symbol { name, addend, generic: _ } => match context.variables.get(name) {
-                Some(&ModuleSymbol::Global(other)) if width == 8 => {
-                    addresses.push((place, other, addend));
-                    0
-                }
-                _ => match context.addresses.get(name) {
-                    Some(address) => *address,
+            InitValue::Symbol { name, addend, generic, byte } => {
+                let fits = width == if byte.is_some() { 1 } else { 8 };
+                let known = match context.variables.get(name) {
+                    Some(&ModuleSymbol::Global(variable)) if fits => {
+                        addresses.push(StoredAddress { place, variable, addend, byte });
+                        Some(0)
+                    }
+                    Some(&ModuleSymbol::Const(start)) if fits => {
+                        let window = if generic { Window::Const.base() } else { 0 };
+                        Some((window + u64::from(start)).wrapping_add_signed(addend))
+                    }
+                    _ => context.addresses.get(name).copied(),
+                };
+                match known {
+                    Some(address) => address >> (8 * byte.unwrap_or(0)),
                     None => {
                         return error(format!(
                             "`{}`: the address of `{name}` is not allowed here",
                             variable.name
                         ));
                     }
-                },
-            },
+                }
+            }
         };
         target.copy_from_slice(&bits.to_le_bytes()[..width]);
     }

@@ -3,6 +3,7 @@
 use super::Body;
 use super::body::{Register, Result};
 use super::modifiers::Modifiers;
+use super::operands::special_of;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{Q1, QRR, R1, R2, RQ};
 use crate::isa::ir::{Alu, Op, Uniform};
@@ -47,6 +48,35 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 Ok(())
             }
         }
+    }
+
+    /// Lowers `mov.v4.u32 {x, y, z, w}, %tid`: the axes of a special register, and a zero (PTX ISA 10.1).
+    pub(super) fn special_vector(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        modifiers.take("v4");
+        modifiers.ty();
+        let [Operand::Vector(parts), Operand::Name(name)] = self.exactly(operands)? else {
+            return Err(self.malformed("`mov.v4` has four registers and a special register"));
+        };
+        if parts.len() != 4 {
+            return Err(self.malformed("`mov.v4` has four registers and a special register"));
+        }
+        for (part, axis) in parts.iter().zip(["x", "y", "z", "w"]) {
+            let value = match axis {
+                "w" => self.builder.zero(),
+                axis => match special_of(name, axis) {
+                    Some(special) => self.builder.uniform_r(Uniform::Special(special)),
+                    None => return Err(self.unsupported(format!("`{name}` as a vector"))),
+                },
+            };
+            if let Some(Register::Reg32(d, _)) = self.dst(part)? {
+                self.alu(Alu::R1(R1::Mov, d, value));
+            }
+        }
+        Ok(())
     }
 
     /// Lowers `mov.b64 {lo, hi}, a`.

@@ -359,26 +359,31 @@ fn family<'s, T>(all: &'s [T], name: &str, of: impl Fn(&T) -> (&str, u64)) -> Op
     })
 }
 
-/// Special registers whose value a warp keeps.
-fn special(name: &str) -> Option<Special> {
-    let triple = |of: fn(u8) -> Special, suffix: &str| match suffix {
+/// The axis of a special register that has three.
+pub(super) fn special_of(vector: &str, axis: &str) -> Option<Special> {
+    let triple = |of: fn(u8) -> Special, axis: &str| match axis {
         "x" => Some(of(0)),
         "y" => Some(of(1)),
         "z" => Some(of(2)),
         _ => None,
     };
-    if let Some((vector, suffix)) = name.split_once('.') {
-        return match vector {
-            "%tid" => triple(Special::Tid, suffix),
-            "%ntid" => triple(Special::Ntid, suffix),
-            "%ctaid" => triple(Special::Ctaid, suffix),
-            "%nctaid" => triple(Special::Nctaid, suffix),
-            "%cluster_ctaid" => triple(Special::ClusterCtaid, suffix),
-            "%cluster_nctaid" => triple(Special::ClusterNctaid, suffix),
-            "%clusterid" => triple(Special::Clusterid, suffix),
-            "%nclusterid" => triple(Special::Nclusterid, suffix),
-            _ => None,
-        };
+    match vector {
+        "%tid" => triple(Special::Tid, axis),
+        "%ntid" => triple(Special::Ntid, axis),
+        "%ctaid" => triple(Special::Ctaid, axis),
+        "%nctaid" => triple(Special::Nctaid, axis),
+        "%cluster_ctaid" => triple(Special::ClusterCtaid, axis),
+        "%cluster_nctaid" => triple(Special::ClusterNctaid, axis),
+        "%clusterid" => triple(Special::Clusterid, axis),
+        "%nclusterid" => triple(Special::Nclusterid, axis),
+        _ => None,
+    }
+}
+
+/// Special registers whose value a warp keeps.
+fn special(name: &str) -> Option<Special> {
+    if let Some((vector, axis)) = name.split_once('.') {
+        return special_of(vector, axis);
     }
     Some(match name {
         "%laneid" => Special::LaneId,

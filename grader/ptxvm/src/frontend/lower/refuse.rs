@@ -1,7 +1,7 @@
 //! Why an instruction is refused, in words that help.
 
 /// What belongs to which family, by the beginning of the opcode.
-const FAMILIES: [(&str, &str); 10] = [
+const FAMILIES: [(&str, &str); 7] = [
     ("istypep", REFERENCES),
     ("wgmma", WARPGROUPS),
     ("tcgen05", "fifth-generation tensor cores are those of sm_100a; use wmma or mma.sync"),
@@ -12,9 +12,6 @@ const FAMILIES: [(&str, &str); 10] = [
         "to take over the work of blocks that have not begun needs sm_100; launch as many blocks as there is work",
     ),
     ("multimem", "multicast addresses of several GPUs are not supported; use one buffer"),
-    ("alloca", STACK),
-    ("stacksave", STACK),
-    ("stackrestore", STACK),
 ];
 
 const REFERENCES: &str =
@@ -26,8 +23,6 @@ const LAUNCHES: &str =
     "of the device runtime for launches from kernels it is not supported; call it on the host";
 
 const WARPGROUPS: &str = "of `wgmma` only `mma_async` of all elements of f16, bf16, tf32, e4m3, e5m2, s8 and u8 is supported, with 32 bytes to a row of A";
-
-const STACK: &str = "a thread's stack does not grow; declare an array of a fixed size";
 
 /// What belongs together by one part of the opcode.
 const PARTS: [(&str, &str); 6] = [

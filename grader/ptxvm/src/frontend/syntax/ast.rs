@@ -11,6 +11,8 @@ pub enum VarSpace {
     Shared,
     Local,
     Param,
+    /// Of a parameter that is passed in a register (PTX ISA 7.1, before `.param`).
+    Register,
 }
 
 /// One scalar of an initialiser.
@@ -19,11 +21,13 @@ pub enum InitValue<'a> {
     Int(u64),
     F32(u32),
     F64(u64),
-    /// Address of another variable: name, addend, and whether it is `generic(...)`.
+    /// The address of another variable: its name, an addend, and whether it is `generic(...)`.
     Symbol {
         name: &'a str,
         addend: i64,
         generic: bool,
+        /// Of which byte it is alone, as `0xFF00(name)` is of byte 1.
+        byte: Option<u32>,
     },
 }
 

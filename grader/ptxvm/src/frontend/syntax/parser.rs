@@ -336,17 +336,19 @@ impl<'a> Parser<'_, 'a> {
         let token = self.next()?;
         values.push(match token.kind {
             Kind::Int(value) if negative => InitValue::Int(value.wrapping_neg()),
+            Kind::Int(mask) if self.eat(b'(') => {
+                let byte = (0..8).find(|byte| mask == 0xFF << (8 * byte));
+                let byte = byte.ok_or_else(|| self.error("a mask is that of one byte"))?;
+                let symbol = self.symbol(Some(byte))?;
+                self.expect(b')')?;
+                symbol
+            }
             Kind::Int(value) => InitValue::Int(value),
             Kind::F32(bits) => InitValue::F32(bits ^ (u32::from(negative) << 31)),
             Kind::F64(bits) => InitValue::F64(bits ^ (u64::from(negative) << 63)),
-            Kind::Word if token.text == "generic" => {
-                self.expect(b'(')?;
-                let name = self.word("a variable's name")?;
-                self.expect(b')')?;
-                InitValue::Symbol { name, addend: self.addend()?, generic: true }
-            }
             Kind::Word => {
-                InitValue::Symbol { name: token.text, addend: self.addend()?, generic: false }
+                self.at -= 1;
+                self.symbol(None)?
             }
             _ => {
                 self.at -= 1;
@@ -354,6 +356,17 @@ impl<'a> Parser<'_, 'a> {
             }
         });
         Ok(())
+    }
+
+    /// Reads `variable`, `variable+4` or `generic(variable)+4`.
+    fn symbol(&mut self, byte: Option<u32>) -> Result<InitValue<'a>> {
+        let mut name = self.word("a variable's name")?;
+        let generic = name == "generic" && self.eat(b'(');
+        if generic {
+            name = self.word("a variable's name")?;
+            self.expect(b')')?;
+        }
+        Ok(InitValue::Symbol { name, addend: self.addend()?, generic, byte })
     }
 
     /// Reads `+4`, `-4`, `+-4` or nothing.
@@ -406,13 +419,7 @@ impl<'a> Parser<'_, 'a> {
         self.expect(b'(')?;
         let mut all = Vec::new();
         while !self.eat(b')') {
-            if self.directive() == Some(".reg") {
-                return Err(LoadError::unsupported(
-                    self.line(),
-                    "parameters in registers (`.reg`); nvcc passes them in `.param`",
-                ));
-            }
-            let space = self.space()?;
+            let space = if self.eat_directive(".reg") { VarSpace::Register } else { self.space()? };
             let (ty, lanes, align) = self.variable_type()?;
             all.push(self.declarator(space, ty, lanes, align)?);
             if !self.eat(b',') && !self.is(b')') {
@@ -461,7 +468,7 @@ $L_2:
         assert_eq!(file.variables[0].size, 16);
         assert_eq!(
             file.variables[0].init[1],
-            InitValue::Symbol { name: "$str", addend: 4, generic: true }
+            InitValue::Symbol { name: "$str", addend: 4, generic: true, byte: None }
         );
         assert!(file.variables[1].unsized_array);
         assert!(file.functions[0].body.is_none());

@@ -77,6 +77,7 @@ macro_rules! with_instructions {
             // Moves and conversions. A move that is no lane operation reads a clock.
             Other Masked mov = "mov.i8|i16|i32|i64|f16|f16x2|bf16|bf16x2|f32|f64";
             Move Masked wide_move = "mov.b128";
+            Move Masked special_vector = "mov.v4.u16|u32";
             Convert Masked convert =
                 "cvt{.rn|rz|rm|rp}{.rni|rzi|rmi|rpi}{.ftz}{.sat}{.relu}{.satfinite}\
                  .i8|i16|i32|i64|f16|bf16|f32|f64.i8|i16|i32|i64|f16|bf16|f32|f64";
@@ -126,6 +127,9 @@ macro_rules! with_instructions {
             Store Masked copy_map = "tensormap.cp_fenceproxy..";
 
             // Control.
+            Move Masked save_stack = "stacksave.u64";
+            Move Masked restore_stack = "stackrestore.u64";
+            Move Skipped grow_stack = "alloca.u64";
             Control Masked branch = "bra{.uni}";
             Control Skipped call = "call{.uni}";
             Control Skipped end_function = "ret{.uni}";

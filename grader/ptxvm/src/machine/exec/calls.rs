@@ -1,7 +1,7 @@
 //! Calls of functions that may have several activations in a thread, and calls through invalid pointers.
 
 use crate::finding::{InvalidCall, StackOverflow};
-use crate::isa::ir::{EnterFrame, LeaveFrame};
+use crate::isa::ir::{EnterFrame, LeaveFrame, StackUse};
 use crate::isa::names::{Pc, Reg64};
 use crate::lanes::lanes;
 use crate::machine::exec::Machine;
@@ -17,7 +17,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let lane = mask.trailing_zeros() as usize % 32;
         let before = self.warp.registers.q(enter.pointer)[lane];
         let Some(start) = self.warp.calls.push(mask, frame, before) else {
-            self.record(StackOverflow { limit: STACK }, pc, mask);
+            self.record(StackOverflow { limit: STACK, allocates: false }, pc, mask);
             return false;
         };
         if let Some(caller) = enter.caller {
@@ -48,6 +48,38 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
         let before = self.warp.calls.pop(mask);
         self.set_frame_pointer(leave.pointer, mask, before);
+    }
+
+    /// Saves, restores or moves the end of the stack; false if it is full.
+    pub(super) fn use_stack(&mut self, pc: Pc, mask: u32, what: StackUse) -> bool {
+        let mut full = 0;
+        for lane in lanes(mask) {
+            let warp = &mut *self.warp;
+            match what {
+                StackUse::Save(d) => {
+                    warp.registers.q_mut(d)[lane] = warp.calls.end(lane).into();
+                }
+                StackUse::Restore(end) => {
+                    let end = warp.registers.q(end)[lane];
+                    for (start, bytes) in warp.calls.shrink(lane, end) {
+                        warp.local.close_frame(1 << lane, start, &[(0, bytes)]);
+                    }
+                }
+                StackUse::Grow { address, bytes, align } => {
+                    let bytes = warp.registers.q(bytes)[lane];
+                    let Some(start) = warp.calls.grow(lane, bytes, align) else {
+                        full |= 1 << lane;
+                        continue;
+                    };
+                    warp.local.open_frame(1 << lane, start, &[(0, bytes as u32)]);
+                    warp.registers.q_mut(address)[lane] = start.into();
+                }
+            }
+        }
+        if full != 0 {
+            self.record(StackOverflow { limit: STACK, allocates: true }, pc, full);
+        }
+        full == 0
     }
 
     fn set_frame_pointer(&mut self, pointer: Reg64, mask: u32, address: u64) {

@@ -105,12 +105,18 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 registers.lane(op.c[element], lane) as u32
             };
         }
+        let (half_of_c, half_of_d) = (op.halves_of_c, op.halves_of_d);
         let mut sums = [[0; 8]; 32];
         for (lane, element) in of_sum() {
-            let (row, column) = place_of_sum(lane, element, false);
+            let (row, column) = place_of_sum(lane, element, half_of_d);
             let of = pair(lane);
             let factors = (a[of][row], columns_of_b[of][column]);
-            sums[lane][element] = quad_pairs::element(factors, c[of][row][column], op.halves_of_c);
+            let sum = quad_pairs::element(factors, c[of][row][column], half_of_c, half_of_d);
+            if half_of_d {
+                sums[lane][element / 2] |= sum << (16 * (element % 2));
+            } else {
+                sums[lane][element] = sum;
+            }
         }
         for (lane, sums) in sums.iter().enumerate() {
             for (&slot, &bits) in op.d.iter().zip(sums) {

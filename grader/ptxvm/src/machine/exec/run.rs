@@ -170,6 +170,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     }
                 }
                 Op::LeaveFrame(leave) => self.leave(mask, leave),
+                &Op::Stack(what) => {
+                    self.probe_loses_track();
+                    if !self.use_stack(pc, mask, what) {
+                        if !self.end_lanes(mask) {
+                            return YieldReason::Done;
+                        }
+                        pc = self.warp.current.pc;
+                        continue;
+                    }
+                }
                 &Op::InvalidCall(pointer) => {
                     self.invalid_call(pc, mask, pointer);
                     if !self.end_lanes(mask) {

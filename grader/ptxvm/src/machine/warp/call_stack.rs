@@ -5,6 +5,7 @@
 
 use crate::lanes::lanes;
 use crate::machine::registers::Registers;
+use crate::memory::layout::FRAME_GAP;
 use crate::program::code::Frame;
 
 /// Bytes of the stack of a thread: far more than `cudaLimitStackSize` grants unless it is raised, and less than it can be
@@ -15,6 +16,15 @@ const LINK: u32 = 16;
 /// Rows of `kept` that every frame takes: how things were before it.
 const ROWS: usize = 4;
 
+/// Memory at the end of a lane's stack, and how the stack was before.
+#[derive(Clone, Copy, Debug)]
+struct Growth {
+    start: u32,
+    bytes: u32,
+    top: u32,
+    used: u32,
+}
+
 /// The call stacks of 32 lanes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallStack {
@@ -24,6 +34,8 @@ pub(crate) struct CallStack {
     used: [u32; 32],
     /// Rows of `kept` in use.
     rows: [u32; 32],
+    /// What each lane has allocated at the end of its stack.
+    grown: [Vec<Growth>; 32],
     /// What comes back when functions return, a row for each register (two for one of 64 bits).
     kept: Vec<[u32; 32]>,
 }
@@ -34,6 +46,7 @@ impl CallStack {
         self.top = [start; 32];
         self.used = [0; 32];
         self.rows = [0; 32];
+        self.grown.iter_mut().for_each(Vec::clear);
         self.kept.clear();
     }
 
@@ -56,6 +69,36 @@ impl CallStack {
             self.used[lane] = used;
         }
         Some(start)
+    }
+
+    /// The local address behind all that is on the stack of a lane.
+    pub fn end(&self, lane: usize) -> u32 {
+        self.top[lane]
+    }
+
+    /// The address of so many more bytes; None if the stack is full.
+    pub fn grow(&mut self, lane: usize, bytes: u64, align: u32) -> Option<u32> {
+        let bytes = u32::try_from(bytes).ok()?;
+        let (top, used) = (self.top[lane], self.used[lane]);
+        let more = used.checked_add(bytes.checked_next_multiple_of(align)?)?;
+        if more > STACK {
+            return None;
+        }
+        let start = top.next_multiple_of(align.max(16));
+        self.grown[lane].push(Growth { start, bytes, top, used });
+        (self.top[lane], self.used[lane]) = (start + bytes + FRAME_GAP, more);
+        Some(start)
+    }
+
+    /// What was allocated since the stack ended at `end` is gone: the addresses and bytes of it.
+    pub fn shrink(&mut self, lane: usize, end: u64) -> Vec<(u32, u32)> {
+        let grown = &mut self.grown[lane];
+        let first = grown.partition_point(|growth| u64::from(growth.top) < end);
+        let gone: Vec<_> = grown.drain(first..).collect();
+        if let Some(growth) = gone.first() {
+            (self.top[lane], self.used[lane]) = (growth.top, growth.used);
+        }
+        gone.iter().map(|growth| (growth.start, growth.bytes)).collect()
     }
 
     /// The last frame is gone; the address of the one before.
