@@ -26,11 +26,12 @@ fn table(page: &str, head: &str) -> Table {
     .collect()
 }
 
-/// The folder of each crate of the workspace, by the crate's name.
+/// The folder of each crate of the workspace, by the crate's name. Packages of tests alone are none.
 fn crates() -> BTreeMap<String, PathBuf> {
     let manifest: toml::Table = read(&root().join("Cargo.toml")).parse().unwrap();
     let members = manifest["workspace"]["members"].as_array().unwrap();
     let folders = members.iter().map(|member| root().join(member.as_str().unwrap()));
+    let folders = folders.filter(|folder| !folder.ends_with("tests"));
     folders
         .map(|folder| {
             let manifest: toml::Table = read(&folder.join("Cargo.toml")).parse().unwrap();

@@ -6,7 +6,7 @@ use ptxvm::{Access, Footprint, Init, Launch, Memory, Module, Options, launch};
 
 use crate::support::fixture;
 
-const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/memory.md");
+const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/memory.md");
 
 /// What the checks may need beside four times the buffers, in all and for each host thread if there are several.
 const FIXED: usize = 64 << 10;

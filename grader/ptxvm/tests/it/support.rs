@@ -6,16 +6,20 @@ use ptxvm::{Access, BufferId, Init, Launch, Memory, Module, Options, Outcome};
 
 /// A value with a fixed layout in memory.
 pub trait Plain: Copy {
-    fn bytes(self) -> Vec<u8>;
+    fn append_to(self, bytes: &mut Vec<u8>);
     fn from_bytes(bytes: &[u8]) -> Self;
     const SIZE: usize = size_of::<Self>();
+
+    fn bytes(self) -> Vec<u8> {
+        bytes_of(&[self])
+    }
 }
 
 macro_rules! plain {
     ($($ty:ty),*) => {$(
         impl Plain for $ty {
-            fn bytes(self) -> Vec<u8> {
-                self.to_le_bytes().to_vec()
+            fn append_to(self, bytes: &mut Vec<u8>) {
+                bytes.extend_from_slice(&self.to_le_bytes());
             }
             fn from_bytes(bytes: &[u8]) -> Self {
                 Self::from_le_bytes(bytes.try_into().expect("a chunk of the type's size"))
@@ -27,7 +31,9 @@ plain!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
 
 /// The bytes of a slice.
 pub fn bytes_of<T: Plain>(values: &[T]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.bytes()).collect()
+    let mut bytes = Vec::with_capacity(size_of_val(values));
+    values.iter().for_each(|value| value.append_to(&mut bytes));
+    bytes
 }
 
 pub struct Device {
