@@ -152,6 +152,8 @@ fn what_nobody_wrote_may_not_decide_a_result() {
         "fmaxf(0.0f, tile[0][32])",
         "fminf(0.0f, tile[0][32])",
         "(__float_as_int(tile[0][32]) > 5)",
+        "(fabsf(tile[0][32]) < 10.0f && tile[0][32] != 0.0f)",
+        "(__float_as_int(tile[0][32]) > 0 && __float_as_int(tile[0][32]) < 300)",
         "(__float_as_int(tile[0][32]) - __float_as_int(tile[1][32]))",
     ] {
         let add = format!("sum += tile[threadIdx.y][k] + {term}");
@@ -160,6 +162,20 @@ fn what_nobody_wrote_may_not_decide_a_result() {
             let names: Vec<_> = verdict.findings.iter().map(|f| f.problem.name()).collect();
             assert_eq!(names, ["uninitialised"], "{term}: {:?}", verdict.notes);
         }
+    }
+}
+
+/// Shared memory is no cache between blocks: what one leaves there may be found by the next one, or not.
+#[test]
+fn what_a_block_left_may_not_decide_a_result() {
+    let load = "bool left = first == 0 && tile[threadIdx.y][32] == 12345.0f; if (left) sum += 1.0f; __syncwarp(); \
+        tile[threadIdx.y][32] = 12345.0f; \
+        tile[threadIdx.y][lane] = row < rows && first + lane < n ? x[row * n + first + lane] : 0.0f;";
+    let kernel = ROWS.replace("LOAD", load).replace("ADD", "sum += tile[threadIdx.y][k]");
+    let spec = ROWS_SPEC.replace("rows = 6", "rows = 198");
+    for (_, verdict) in Bench::new(&kernel).judge(&spec, 0..1) {
+        let names: Vec<_> = verdict.findings.iter().map(|f| f.problem.name()).collect();
+        assert_eq!(names, ["uninitialised"], "{:?}", verdict.notes);
     }
 }
 

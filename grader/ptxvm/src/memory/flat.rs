@@ -12,6 +12,8 @@ pub struct Flat {
     words: Vec<u32>,
     flags: Vec<u8>,
     read_only: bool,
+    /// What nothing has written is what the block before left.
+    keeps: bool,
     in_flight: InFlightWords,
 }
 
@@ -34,6 +36,7 @@ impl Flat {
             words: (0..words).map(|word| unwritten.word(word)).collect(),
             flags,
             read_only: false,
+            keeps: unwritten.is_left(),
             in_flight: InFlightWords::default(),
         }
     }
@@ -65,7 +68,13 @@ impl Flat {
 
     /// Takes over the contents of `other`, reusing the storage.
     pub fn reset_from(&mut self, other: &Self) {
-        self.words.clone_from(&other.words);
+        if other.keeps && self.words.len() == other.words.len() {
+            let given = self.words.iter_mut().zip(other.words.iter().zip(&other.flags));
+            given.filter(|(_, (_, flags))| **flags & 0x0F != 0).for_each(|(own, of)| *own = *of.0);
+        } else {
+            self.words.clone_from(&other.words);
+        }
+        self.keeps = other.keeps;
         self.flags.clone_from(&other.flags);
         self.read_only = other.read_only;
         self.in_flight.clear();

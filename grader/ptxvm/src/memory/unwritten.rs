@@ -13,11 +13,17 @@ pub enum Unwritten {
     Large,
     /// The same with large negative numbers.
     Small,
+    /// Numbers between 1 and 2 as floats, such as a program computes with: what ignores large numbers does not ignore these.
+    Ordinary,
+    /// Integers below 256, which are indices and counts, and the smallest positive numbers as floats. Shared memory holds what the block before
+    /// left there, if there was one.
+    Left,
 }
 
 impl Unwritten {
     /// All but the contents that memory has by default.
-    pub const OTHERS: [Self; 3] = [Self::Zeros, Self::Large, Self::Small];
+    pub const OTHERS: [Self; 5] =
+        [Self::Zeros, Self::Large, Self::Small, Self::Ordinary, Self::Left];
 
     /// What the word with this number holds.
     #[inline]
@@ -27,7 +33,14 @@ impl Unwritten {
             Self::Zeros => 0,
             Self::Large => 0x7B7B_7B00 | low_byte(index),
             Self::Small => 0xFBFB_FB00 | low_byte(index),
+            Self::Ordinary => 0x3F8F_8F00 | low_byte(index),
+            Self::Left => low_byte(index),
         }
+    }
+
+    /// Whether a block finds in shared memory what the one before left there.
+    pub fn is_left(self) -> bool {
+        self == Self::Left
     }
 }
 
@@ -48,11 +61,12 @@ mod tests {
         assert!(float(large) > 1e36 && float(small) < -1e36);
         assert!(half(large) > 50_000.0 && half(small) < -50_000.0);
         assert!(large.word(0) as i32 > 1 << 30 && (small.word(255) as i32) < -(1 << 26));
+        assert!((1.0..2.0).contains(&float(Unwritten::Ordinary)));
     }
 
     #[test]
     fn near_words_differ() {
-        for contents in [Unwritten::Large, Unwritten::Small] {
+        for contents in Unwritten::OTHERS.into_iter().filter(|of| *of != Unwritten::Zeros) {
             let near = (0..1000).flat_map(|i| (1..64).map(move |step| (i, i + step)));
             let same = near.filter(|&(i, j)| contents.word(i) == contents.word(j));
             assert_eq!(same.count(), 0);
