@@ -103,6 +103,8 @@ fn literals(spec: &Spec, program: &Program) -> Literals {
         }
         let reaches = found.reaches.into_iter();
         all.reaches.extend(reaches.map(|reach| (launch.kernel.clone(), reach)));
+        let indices = found.indices.into_iter();
+        all.indices.extend(indices.map(|index| (launch.kernel.clone(), index)));
         all.values.extend(found.values);
     }
     all

@@ -11,11 +11,15 @@ pub struct Comparisons {
     /// A sum of parameters and extents, an integer that it is compared with, and how. The index of a block is compared with the last one
     /// if the grid has one block more.
     pub sums: BTreeMap<(GivenSum, i64), Compared>,
-    /// The sizes of the numbers that values of type f32 or f64 are compared with; 0 and what is not finite are left out.
+    /// The sizes of the numbers that values of type f32 or f64 are compared with; 0 and what is not finite are left out. Where they are
+    /// converted to integers, the first number past these.
     pub values: Vec<f64>,
     /// How far other integers reach before the kernel treats them in another way: literals that indices are compared with, and the
     /// last integers that a narrow type holds where one is converted to it. Those that any small case passes are left out.
     pub reaches: BTreeSet<i64>,
+    /// Smaller literals that integers are compared with of which nothing is known: indices, which a kernel may treat in another way where
+    /// several of them are past one.
+    pub indices: BTreeSet<i64>,
     /// The remainders that are compared, until all literals are known: a sum, its divisor, what is left.
     remainders: BTreeSet<(GivenSum, i64, i64)>,
 }
@@ -32,6 +36,9 @@ pub enum Compared {
 /// Where reaches are looked for: below is that of a thread's index in its block, and above are the bits of floating-point numbers, such as
 /// the exponent in 1,048,575, the upper half of the largest subnormal double.
 const REACHES: RangeInclusive<i64> = 1_025..=1 << 19;
+
+/// Where literals of several indices at once are looked for: below are the copies of an unrolled loop and the lanes of a warp.
+const INDICES: RangeInclusive<i64> = 32..=256;
 
 /// Integers up to this are exact in f32, and not all above it.
 const REACH_OF_F32: i64 = 1 << 24;
@@ -125,6 +132,9 @@ pub fn comparisons(ptx: &str, symbol: &str) -> Comparisons {
                         if is_index && to_integer {
                             found.reaches.insert(REACH_OF_F32);
                         }
+                        if !is_index && let Some(last) = past_integers(to) {
+                            found.add_value(last);
+                        }
                         (is_index && to == "f32").then_some(Known::FromIntegers)
                     }
                 }
@@ -150,9 +160,9 @@ pub fn comparisons(ptx: &str, symbol: &str) -> Comparisons {
                 let left = of(1).zip(number(divisor.clone()));
                 let left = left.and_then(|(of, divisor)| remainder(&of, divisor));
                 remainders.push((of(1), divisor));
-                // An index is cut to 16 bits or fewer; a longer mask is one of the bits of a number.
-                if number(of(2)).is_some_and(|mask| mask <= u16::MAX.into()) {
-                    found.add_reach(of(1), of(2));
+                // An index is cut to its low bits. A longer mask with others is one of the bits of a number.
+                if let Some(mask) = number(of(2)).and_then(index_mask) {
+                    found.add_reach(of(1), Some(Known::Sum(GivenSum::new(), mask)));
                 }
                 // What a power of two divides: the remainder of a signed division is the difference.
                 let power = number(of(2)).and_then(i64::checked_neg);
@@ -230,13 +240,9 @@ pub fn comparisons(ptx: &str, symbol: &str) -> Comparisons {
 impl Comparisons {
     /// Adds a comparison of these two.
     fn add(&mut self, (left, right): (Option<Known>, Option<Known>), how: Compared) {
-        let of = [&left, &right].into_iter().flatten();
-        for value in
-            of.filter_map(|known| if let Known::Float(value) = known { Some(value) } else { None })
-        {
-            let size = value.abs();
-            if size.is_finite() && size > 0.0 && !self.values.contains(&size) {
-                self.values.push(size);
+        for known in [&left, &right].into_iter().flatten() {
+            if let Known::Float(value) = known {
+                self.add_value(*value);
             }
         }
         if let (Some(Known::Remainder(terms, divisor)), Some(of)) = (&left, number(right.clone())) {
@@ -259,6 +265,14 @@ impl Comparisons {
         {
             let before = self.sums.entry((terms, number)).or_insert(how);
             *before = how.max(*before);
+        }
+    }
+
+    /// Adds a number that a value is compared with.
+    fn add_value(&mut self, value: f64) {
+        let size = value.abs();
+        if size.is_finite() && size > 0.0 && !self.values.contains(&size) {
+            self.values.push(size);
         }
     }
 
@@ -315,7 +329,9 @@ impl Comparisons {
     /// Adds the literal that an integer is compared with of which nothing is known.
     fn add_reach(&mut self, left: Option<Known>, right: Option<Known>) {
         if let (None, known) | (known, None) = (left, right) {
-            self.reaches.extend(number(known).filter(|literal| REACHES.contains(literal)));
+            let literal = number(known);
+            self.reaches.extend(literal.filter(|literal| REACHES.contains(literal)));
+            self.indices.extend(literal.filter(|literal| INDICES.contains(literal)));
         }
     }
 }
@@ -399,6 +415,24 @@ fn last_of_16_bits(part: &str) -> Option<i64> {
     match part {
         "s16" => Some(i16::MAX.into()),
         "u16" => Some(u16::MAX.into()),
+        _ => None,
+    }
+}
+
+/// The mask of an index, if this is one of its low bits, or of those of the bytes in front of the element.
+fn index_mask(mask: i64) -> Option<i64> {
+    let bytes = mask & mask.checked_neg()?;
+    let elements = if (1..=16).contains(&bytes) { mask / bytes } else { return None };
+    let is_low = elements & (elements + 1) == 0;
+    if is_low { Some(elements) } else { Some(mask).filter(|mask| *mask <= u16::MAX.into()) }
+}
+
+/// The first number past the integers of a type that a value is converted to: what is computed with them overflows there.
+fn past_integers(part: &str) -> Option<f64> {
+    let bits: i32 = part.get(1..)?.parse().ok()?;
+    match part.get(..1)? {
+        "s" => Some(2_f64.powi(bits - 1)),
+        "u" => Some(2_f64.powi(bits)),
         _ => None,
     }
 }
@@ -520,6 +554,10 @@ $L:
         assert!(reaches("mov.u32 %r1, %tid.x; setp.gt.s32 %p1, %r1, 1024;").is_empty());
         assert_eq!(reaches("cvt.s32.s16 %r2, %rs1; cvt.u32.u16 %r3, %rs2;"), [32_767, 65_535]);
         assert_eq!(reaches("ld.global.u32 %r1, [%rd1]; and.b32 %r2, %r1, 65535;"), [65_535]);
+        assert_eq!(reaches("and.b32 %r2, %r1, 262143;"), [262_143]);
+        // Four bytes for each element.
+        assert_eq!(reaches("and.b64 %rd2, %rd1, 1048572;"), [262_143]);
+        assert!(reaches("and.b32 %r2, %r1, 258048;").is_empty());
         assert!(reaches("and.b32 %r2, %r1, 8388607; setp.lt.u32 %p1, %r1, 2139095040;").is_empty());
         let float = "cvt.rn.f32.u32 %f1, %r1; fma.rn.f32 %f2, %f1, 0f3F000000, %f1; ";
         assert_eq!(reaches(&format!("{float}cvt.rzi.s32.f32 %r2, %f2;")), [1 << 24]);
@@ -544,6 +582,23 @@ $L:
         let found = [((GivenSum::from([(Given::Param(0), 1)]), 41), Compared::Equality)].into();
         assert_eq!(sums("cvt.rzi.s32.f32 %r3, %f4;"), found);
         assert_eq!(sums("st.global.f32 [%rd1], %f4;"), BTreeMap::new());
+    }
+
+    /// What is computed with integers overflows past the largest of their type; the index of a float is an integer before it is one.
+    #[test]
+    fn values_that_are_converted_to_integers_reach_past_them() {
+        let values = |body: &str| comparisons(&format!(".entry k()\n{{\n{body}\n}}\n"), "k").values;
+        let load = "ld.global.f32 %f1, [%rd1];\n";
+        assert_eq!(values(&format!("{load}cvt.rzi.s32.f32 %r1, %f1;")), [2_147_483_648.0]);
+        assert_eq!(values(&format!("{load}cvt.rni.u16.f32 %rs1, %f1;")), [65_536.0]);
+        assert!(values("cvt.rn.f32.s32 %f1, %r1;\ncvt.rzi.s32.f32 %r2, %f1;").is_empty());
+        assert!(values(&format!("{load}cvt.rni.f32.f32 %f2, %f1;")).is_empty());
+    }
+
+    #[test]
+    fn literals_of_indices_are_found() {
+        let ptx = ".entry k()\n{\nmov.u32 %r1, %tid.x;\nsetp.gt.s32 %p1, %r1, 40;\nsetp.lt.u32 %p2, %r1, 3;\n}\n";
+        assert_eq!(comparisons(ptx, "k").indices, BTreeSet::from([40]));
     }
 
     #[test]

@@ -119,6 +119,12 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
             all.push(Some(second.clone()));
             how.push((set, Flavour::AfterOthers));
         }
+        // Host code may keep what follows from some of the sizes until these change.
+        for first in if spec.is_host() { drawer.differing_in_one(&larger) } else { Vec::new() } {
+            before.insert(all.len(), first);
+            all.push(Some(larger.clone()));
+            how.push((set, Flavour::AfterOthers));
+        }
     }
     all.extend(drawer.equal_beside_least(EQUAL).into_iter().map(Some));
     how.resize(all.len(), (0, Flavour::Integers));
@@ -206,6 +212,8 @@ pub struct Literals {
     pub sizes: Vec<(String, SizeLiteral)>,
     /// The name of a kernel, and an integer past which it may treat indices in another way.
     pub reaches: Vec<(String, i64)>,
+    /// The name of a kernel, and a smaller integer past which it may treat several indices at once in another way.
+    pub indices: Vec<(String, i64)>,
     /// The sizes of numbers that it compares values with.
     pub values: Vec<f64>,
 }
@@ -221,13 +229,17 @@ pub struct SizeLiteral {
     pub is_equality: bool,
 }
 
+/// Sizes, data and kernels of a case, and the sizes at which they run before.
+type Drawn<'k> = (Dims, Flavour, &'k Vec<String>, Option<Dims>);
+
 /// The cases of the run with this seed for a kernel with these comparisons: sizes at its literals, beside them, and at several of
 /// them at once; indices past its reaches; and data with its numbers. By chance one run in hundreds meets a certain size.
 pub fn plans_at(spec: &Spec, seed: u64, literals: &Literals) -> Vec<Plan> {
     let Some(drawn) = drawn(spec) else { return Vec::new() };
     let sets = kernel_sets(&spec.tests, &spec.launches);
-    let mut all = Vec::new();
+    let mut all: Vec<Drawn<'_>> = Vec::new();
     let mut passed: BTreeSet<&(String, i64)> = BTreeSet::new();
+    let mut together: BTreeSet<&(String, i64)> = BTreeSet::new();
     for (nth, kernels) in sets.iter().enumerate() {
         let sizes = literals.sizes.iter().filter(|(kernel, _)| kernels.contains(kernel));
         // Once for each kernel, since these cases are the largest.
@@ -237,6 +249,7 @@ pub fn plans_at(spec: &Spec, seed: u64, literals: &Literals) -> Vec<Plan> {
         let mut drawer = Drawer::new(spec, drawn, kernels, stream);
         let sizes = drawer.at_literals(sizes.map(|(_, literal)| literal).collect()).into_iter();
         let sizes: Vec<Dims> = sizes.collect();
+        let at_sizes = sizes.clone();
         // What a constant is added to may be left out for some sizes alone.
         let hides = allowed(spec, drawn, kernels).iter().any(|of| Flavour::NearConstants.fits(of));
         let step = sizes.len().div_ceil(WITH_CONSTANTS).max(1);
@@ -250,16 +263,24 @@ pub fn plans_at(spec: &Spec, seed: u64, literals: &Literals) -> Vec<Plan> {
             sizes.into_iter().map(|free| (free, Flavour::Integers)).chain(some).collect();
         let past = drawer.past(&reaches.map(|(_, reach)| *reach).collect());
         cases.extend(past.into_iter().map(|free| (free, Flavour::Integers)));
+        let indices = literals.indices.iter();
+        let indices = indices.filter(|at| kernels.contains(&at.0) && together.insert(*at));
+        let past = drawer.past_together(&indices.map(|(_, at)| *at).collect());
+        cases.extend(past.into_iter().map(|free| (free, Flavour::Integers)));
         if !literals.values.is_empty() {
             let small = (1..=WITH_LITERALS).filter_map(|nth| drawer.small(nth));
             cases.extend(small.map(|free| (free, Flavour::Compared)));
         }
-        all.extend(cases.into_iter().map(|(free, flavour)| (free, flavour, kernels)));
+        // Host code may keep what it chose for some of the sizes until these change.
+        let after = if spec.is_host() { drawer.long_after_short(&at_sizes) } else { Vec::new() };
+        all.extend(cases.into_iter().map(|(free, flavour)| (free, flavour, kernels, None)));
+        let after = after.into_iter();
+        all.extend(after.map(|(before, free)| (free, Flavour::AfterOthers, kernels, Some(before))));
     }
-    let of = |(nth, (free, flavour, kernels)): (usize, (Dims, Flavour, &Vec<String>))| {
+    let of = |(nth, (free, flavour, kernels, before)): (usize, Drawn<'_>)| {
         let (number, literals) = (AT_LITERALS + nth, literals.values.clone());
         let kernels = kernels.clone();
-        Plan { number, free, kernels, flavour, turn: nth, literals, before: None }
+        Plan { number, free, kernels, flavour, turn: nth, literals, before }
     };
     all.into_iter().enumerate().map(of).collect()
 }
@@ -389,7 +410,12 @@ fn with_values(
         }
         // One input of each case, too: the product of two of the smallest numbers is 0. Integers times the smallest normal one are none
         // that is subnormal.
-        let is_ordinary = flavour == Flavour::Tiny && !allowed.alone && i != chosen;
+        let is_ordinary = match flavour {
+            Flavour::Tiny => !allowed.alone && i != chosen,
+            // Beside a number past which integers overflow, others must be integers too.
+            Flavour::Compared => i != chosen && plan.turn / 2 % 2 == 0,
+            _ => false,
+        };
         let mut made = if is_ordinary {
             None
         } else {

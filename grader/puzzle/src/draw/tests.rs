@@ -807,6 +807,42 @@ fn data_have_the_largest_numbers_of_a_kernel() {
     }
 }
 
+/// What a kernel does where three indices are past 32 shows where three sizes are.
+#[test]
+fn sizes_are_past_the_literals_of_indices_at_once() {
+    let spec = puzzle("06_fc_backward.toml");
+    let indices = vec![("fc_backward_input".to_owned(), 32)];
+    let plans = plans_at(&spec, 1, &Literals { indices, ..Literals::default() });
+    let names = ["batch", "in_features", "out_features"];
+    assert!(plans.iter().any(|plan| names.iter().all(|name| plan.free[*name] > 33)));
+}
+
+/// Host code that keeps the variant of the last K meets that K again with another C, at sizes where that decides.
+#[test]
+fn host_code_runs_after_sizes_that_differ_in_one() {
+    let spec = puzzle("36_conv_backward_weights_variants.toml");
+    let of = |name: &str| DimExpr::parse(name).unwrap();
+    let literal = |name| SizeLiteral { of: of(name), at: 32, is_equality: false };
+    let kernel = spec.launches[0].kernel.clone();
+    let names = ["N", "H", "W", "C", "K", "layers"];
+    let sizes = names.map(|name| (kernel.clone(), literal(name))).into();
+    let at = plans_at(&spec, 1, &Literals { sizes, ..Literals::default() });
+    let differ = |plan: &Plan| {
+        let before = plan.before.as_ref()?;
+        let names = plan.free.iter().filter(|(name, size)| before[*name] != **size);
+        Some(names.map(|(name, _)| name.clone()).collect::<Vec<String>>())
+    };
+    let is_wanted = |plan: &Plan| {
+        differ(plan).is_some_and(|of| of == ["C"]) && plan.free["C"] >= 32 && plan.free["K"] >= 32
+    };
+    assert!(at.iter().any(is_wanted));
+    let small: Vec<Plan> = plans(&spec, 1).into_iter().filter(|p| p.before.is_some()).collect();
+    for name in ["N", "C", "K"] {
+        assert!(small.iter().any(|plan| differ(plan).is_some_and(|of| of == [name])), "{name}");
+    }
+    assert!(small.iter().any(|plan| differ(plan).is_some_and(|of| of.is_empty())));
+}
+
 /// A kernel that treats the index 70,000 in its own way meets it along each axis, one with an index of 16 bits all that it cannot hold, and
 /// one whose index is a float has more elements than a float counts.
 #[test]
@@ -819,6 +855,9 @@ fn indices_pass_the_reaches_of_a_kernel() {
     };
     let (_, plans) = past("02_matmul.toml", "matmul", 70_000);
     assert!(["M", "N", "K"].iter().all(|size| plans.iter().any(|p| p.free[*size] > 70_001)));
+    // The softmax of a single class is 1 whatever its logit is.
+    let (_, plans) = past("05_softmax_ce.toml", "softmax_forward", 65_535);
+    assert!(plans.iter().any(|p| p.free["batch"] > 65_535 && p.free["num_classes"] > 1));
     let (_, plans) = past("06_fc_backward.toml", "fc_backward_input", 32_767);
     let tails = |tail| {
         move |plan: &Plan| {

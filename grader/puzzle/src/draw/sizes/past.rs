@@ -1,7 +1,7 @@
 //! Sizes with which indices pass the integers past which a kernel may treat them in another way.
 
 use super::long::{BEYOND, Count};
-use super::{Drawer, with_size};
+use super::{Drawer, LONG_COST, with_size};
 use indexmath::Dims;
 use std::collections::BTreeSet;
 
@@ -20,6 +20,13 @@ const SHORTER_COST: u64 = 1 << 21;
 /// A shorter reach is below this.
 const SHORTER: i64 = 1 << 21;
 
+/// Sizes beside a long one: with those of 1 much is the same whatever an index is, such as the softmax of a single class.
+const FEW: i64 = 3;
+
+/// How many literals of indices all sizes are past at once, the largest first, and in how many orders they grow.
+const MOST_TOGETHER: usize = 2;
+const ORDERS: usize = 2;
+
 impl Drawer<'_> {
     /// For each reach the sizes that pass it, one by one, with the others as small as they can be; then those with which a tensor has
     /// more elements than that, if none of these has. Two neighbours pass a shorter one: of loops that are unrolled, only the tail may
@@ -27,6 +34,8 @@ impl Drawer<'_> {
     pub fn past(&mut self, reaches: &BTreeSet<i64>) -> Vec<Dims> {
         let drawn = self.drawn;
         let least: Dims = drawn.ranges.iter().map(|r| (r.name.clone(), r.min)).collect();
+        let few = drawn.ranges.iter().map(|r| (r.name.clone(), FEW.min(r.max).max(r.min)));
+        let few: Dims = few.collect();
         let mut found = Vec::new();
         for &reach in reaches.iter().rev().take(MOST_REACHES) {
             let mut cases: Vec<Dims> = Vec::new();
@@ -35,11 +44,14 @@ impl Drawer<'_> {
             for range in drawn.ranges.iter().filter(|range| range.longest > reach) {
                 // The index of the last element is one less.
                 let size = reach + 2 + self.below(BEYOND) as i64;
-                let long = (size..size + neighbours).map(|size| with_size(&least, range, size));
                 let fits = |long: &Dims| {
                     drawn.allows(self.spec, long) && self.fits(long, MOST_ELEMENTS, most_cost)
                 };
-                cases.extend(long.filter(fits));
+                let long = (size..size + neighbours).filter_map(|size| {
+                    let beside = [&few, &least].into_iter();
+                    beside.map(|others| with_size(others, range, size)).find(fits)
+                });
+                cases.extend(long);
             }
             let Some(test) = self.test(&least) else { continue };
             for buffer in &test.buffers {
@@ -57,6 +69,37 @@ impl Drawer<'_> {
                 cases.extend(grown.map(|(free, _)| free));
             }
             found.extend(cases);
+        }
+        found
+    }
+
+    /// For each literal of an index as many sizes as the cost allows past it at once: what a kernel treats in its own way may be the
+    /// second tile in all directions.
+    pub fn past_together(&mut self, indices: &BTreeSet<i64>) -> Vec<Dims> {
+        let drawn = self.drawn;
+        let least: Dims = drawn.ranges.iter().map(|r| (r.name.clone(), r.min)).collect();
+        let mut found: Vec<Dims> = Vec::new();
+        for &literal in indices.iter().rev().take(MOST_TOGETHER) {
+            for _ in 0..ORDERS {
+                let mut free = least.clone();
+                let order = self.stream.permutation(drawn.ranges.len() as u32);
+                // Twice, since a size may depend on one that comes later.
+                for &at in order.iter().chain(&order) {
+                    let range = &drawn.ranges[at as usize];
+                    let size = literal + 2 + self.below(FEW as usize) as i64;
+                    if free[&range.name] > literal || size > range.longest {
+                        continue;
+                    }
+                    let grown = with_size(&free, range, size);
+                    if drawn.allows(self.spec, &grown) && self.is_cheap(&grown, LONG_COST) {
+                        free = grown;
+                    }
+                }
+                let past = free.values().filter(|size| **size > literal).count();
+                if past > 1 && !found.contains(&free) {
+                    found.push(free);
+                }
+            }
         }
         found
     }

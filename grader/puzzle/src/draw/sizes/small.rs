@@ -1,6 +1,6 @@
 //! Small sizes, some of which are equal or next to a power of two.
 
-use super::{COMPARED, Drawer, SMALLER, TRIES, is_limited};
+use super::{COMPARED, Drawer, SMALLER, TRIES, is_limited, with_size};
 use crate::draw::SMALL_STEPS;
 use indexmath::Dims;
 use spec::{DrawnSizes, SizeRange};
@@ -11,6 +11,9 @@ const PAST_HALF_A_WARP: (i64, i64) = (17, 40);
 
 /// Powers of two next to which a small size is drawn; smaller ones come often enough by chance.
 const POWERS: [i64; 3] = [16, 32, 64];
+
+/// How many cases at literals run after another one.
+const MOST_AFTER: usize = 32;
 
 impl<'a> Drawer<'a> {
     /// Sizes of the `nth` small case: the smallest possible, then others; in every fourth two sizes are equal, in every fourth one is
@@ -142,5 +145,41 @@ impl<'a> Drawer<'a> {
                 |free: &Dims| drawn.allows(self.spec, free) && self.is_possible(free, SMALL_STEPS);
             (smaller != larger && fits(&smaller) && fits(&larger)).then_some((smaller, larger))
         })
+    }
+
+    /// Pairs of sizes of which the second are some of those given with two that are not small, and the first the same but for one of these,
+    /// which is as small as it can be.
+    pub fn long_after_short(&self, all: &[Dims]) -> Vec<(Dims, Dims)> {
+        let drawn = self.drawn;
+        // Each size beside each other long one.
+        let mut seen: BTreeSet<(&str, Vec<&str>)> = BTreeSet::new();
+        let mut pairs = Vec::new();
+        for free in all {
+            let long = drawn.ranges.iter().filter(|range| free[&range.name] > range.max);
+            let names: Vec<&str> = long.clone().map(|range| range.name.as_str()).collect();
+            // Where a single one is long, another value of it alone is what the cases of small sizes have.
+            for range in long.filter(|_| names.len() == 2) {
+                let before = with_size(free, range, range.min);
+                if drawn.allows(self.spec, &before) && seen.insert((&range.name, names.clone())) {
+                    pairs.push((before, free.clone()));
+                }
+            }
+        }
+        pairs.truncate(MOST_AFTER);
+        pairs
+    }
+
+    /// The sizes as they are, and with another value of each of them, the largest that a small case may have or the smallest.
+    pub fn differing_in_one(&self, free: &Dims) -> Vec<Dims> {
+        let drawn = self.drawn;
+        let fits = |other: &Dims| {
+            other != free && drawn.allows(self.spec, other) && self.is_possible(other, SMALL_STEPS)
+        };
+        let other = |range: &SizeRange| {
+            let sizes = [range.max, range.max.midpoint(range.min), range.min];
+            sizes.into_iter().map(|size| with_size(free, range, size)).find(fits)
+        };
+        let others = drawn.ranges.iter().filter_map(other);
+        std::iter::once(free.clone()).chain(others).collect()
     }
 }
