@@ -11,6 +11,7 @@ use std::array;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Tests that a suspicion is tried on, besides the one that failed.
 const MORE_TESTS: usize = 6;
@@ -24,8 +25,10 @@ const REDRAWN_ELEMENTS: usize = 1 << 22;
 const PLAIN: [Flavour; 3] = [Flavour::Integers, Flavour::Normal, Flavour::Offsets];
 /// Elements of all tensors of a test that runs again for this.
 const MAX_ELEMENTS: usize = 1 << 20;
-/// Elements of all tensors of a test whose cases are kept.
+/// Elements of all tensors of a test whose cases are kept in any case.
 pub(crate) const MAX_KEPT: usize = 1 << 16;
+/// Elements that the kept cases of larger tests may have together.
+const LARGE_KEPT: usize = 1 << 21;
 /// Data that tell apart what ordinary data do not: far from each other, and all on one side of 0.
 const WILD: [DataKind; 4] = [
     DataKind::Normal { scale: 1.0, shift: 0.0 },
@@ -44,6 +47,8 @@ pub struct OtherCases<'s> {
     seed: u64,
     /// The cases of the spec's tests, those of small tests first.
     tests: Vec<CasesOfTest<'s>>,
+    /// How many more elements may be kept of large tests.
+    room: AtomicUsize,
     drawn: OnceLock<DrawnCases<'s>>,
     /// The first drawn case that failed, if one did.
     failed: Option<Plan>,
@@ -75,7 +80,8 @@ impl<'s> OtherCases<'s> {
         let mut tests: Vec<CasesOfTest<'s>> = spec.tests.iter().map(cases).collect();
         tests.retain(|of_test| of_test.elements <= MAX_ELEMENTS);
         tests.sort_by_key(|of_test| of_test.elements);
-        Self { spec, seed: seed.wrapping_add(1), tests, drawn: OnceLock::new(), failed: None }
+        let (seed, room) = (seed.wrapping_add(1), AtomicUsize::new(LARGE_KEPT));
+        Self { spec, seed, tests, room, drawn: OnceLock::new(), failed: None }
     }
 
     /// As [`Self::new`], for a suspicion about a drawn case. `plan` is that of the case from which it was reduced, which comes last, and
@@ -147,16 +153,38 @@ impl<'s> OtherCases<'s> {
     }
 
     fn plain<'a>(&'a self, of_test: &'a CasesOfTest<'s>) -> Option<Cow<'a, Case>> {
-        kept(of_test, &of_test.plain, || {
+        self.kept(of_test, &of_test.plain, || {
             oracle::build_case(self.spec, of_test.test, self.seed).ok()
         })
     }
 
     fn wild<'a>(&'a self, of_test: &'a CasesOfTest<'s>, kind: usize) -> Option<Cow<'a, Case>> {
-        kept(of_test, &of_test.wild[kind], || {
+        self.kept(of_test, &of_test.wild[kind], || {
             let test = wilder(of_test.test, &reals(self.spec), WILD[kind]);
             oracle::build_case(self.spec, &test, self.seed).ok()
         })
+    }
+
+    /// What is kept of a case, or is built now; large ones are kept while there is room.
+    fn kept<'a>(
+        &self,
+        of_test: &CasesOfTest<'_>,
+        lazy: &'a LazyCase,
+        build: impl FnOnce() -> Option<Case>,
+    ) -> Option<Cow<'a, Case>> {
+        let is_kept =
+            lazy.get().is_some() || of_test.elements <= MAX_KEPT || self.takes(of_test.elements);
+        if is_kept {
+            lazy.get_or_init(build).as_ref().map(Cow::Borrowed)
+        } else {
+            build().map(Cow::Owned)
+        }
+    }
+
+    /// Whether there is room for so many more elements, which is taken then.
+    fn takes(&self, elements: usize) -> bool {
+        let less = |room: usize| room.checked_sub(elements);
+        self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 
     fn redrawn(&self) -> impl Iterator<Item = Cow<'_, Case>> {
@@ -206,19 +234,6 @@ fn users(case: &Case, tensor: &str) -> BTreeSet<String> {
         index.is_some_and(|index| launch.args.contains(&CaseArg::Tensor(index)))
     };
     case.launches.iter().filter(takes).map(|launch| launch.kernel.clone()).collect()
-}
-
-/// What is kept of a case, or is built now; large ones are not kept.
-fn kept<'a>(
-    of_test: &CasesOfTest<'_>,
-    lazy: &'a LazyCase,
-    build: impl FnOnce() -> Option<Case>,
-) -> Option<Cow<'a, Case>> {
-    if of_test.elements > MAX_KEPT {
-        build().map(Cow::Owned)
-    } else {
-        lazy.get_or_init(build).as_ref().map(Cow::Borrowed)
-    }
 }
 
 /// The inputs of a formula that take any real value: a test of the spec draws them so.
