@@ -58,6 +58,31 @@ pub fn judge(
     program: &Program,
     drawn: &DrawnCases<'_>,
 ) -> Result<Option<TestVerdict>, Failure> {
+    // Only a program that passes the others needs these.
+    let own = OnceLock::new();
+    let at_literals =
+        || own.get_or_init(|| DrawnCases::at_literals(drawn.spec, drawn.seed, program));
+    judge_with(machine, program, drawn, &|| Some(at_literals()))
+}
+
+/// As [`judge`], without the cases for what the program compares with.
+///
+/// # Errors
+/// The machine cannot run a case.
+pub fn judge_as_drawn(
+    machine: &Machine,
+    program: &Program,
+    drawn: &DrawnCases<'_>,
+) -> Result<Option<TestVerdict>, Failure> {
+    judge_with(machine, program, drawn, &|| None)
+}
+
+fn judge_with<'d>(
+    machine: &Machine,
+    program: &Program,
+    drawn: &'d DrawnCases<'d>,
+    own: &(dyn Fn() -> Option<&'d DrawnCases<'d>> + Sync),
+) -> Result<Option<TestVerdict>, Failure> {
     let &DrawnCases { spec, seed, .. } = drawn;
     if draw::drawn(spec).is_none() {
         return Ok(None);
@@ -71,11 +96,8 @@ pub fn judge(
     let backends = first.chain([(machine.backend(), Order::of(machine))]);
     let (mut cases, mut time) = (0, Duration::ZERO);
     let mut smallest = None;
-    // Only a program that passes the others needs these.
-    let own = OnceLock::new();
-    let at_literals = || own.get_or_init(|| DrawnCases::at_literals(spec, seed, program));
     for backend in backends {
-        match first_failure(backend, drawn, &|| Some(at_literals()))? {
+        match first_failure(backend, drawn, own)? {
             Outcome::Pass(passed, took) => (cases, time) = (passed, time + took),
             Outcome::Fail(failing) => {
                 let first = failing.plan.clone();

@@ -19,8 +19,8 @@ use puzzle::spec::DRAWN;
 pub(super) enum Search<'a> {
     /// A test of the spec catches it.
     Caught(Box<Caught<'a>>),
-    /// A drawn case catches it.
-    Drawn,
+    /// A drawn case catches it: the verdict on the first that fails or, if somebody reads the report, that on the smallest, explained.
+    Drawn(Box<TestVerdict>),
     /// Neither the test nor the finding that it names does: the verdicts of all tests that ran.
     Missed(Vec<TestVerdict>),
 }
@@ -39,14 +39,20 @@ pub(super) struct Caught<'a> {
 pub(super) fn search<'a>(
     loaded: &'a Loaded<'_>,
     drawn: &DrawnCases<'_>,
-    kernel: &WrongKernel,
+    (kernel, program): (&WrongKernel, &Program),
     machine: &Machine,
     is_read: bool,
 ) -> Result<Search<'a>, Failure> {
     if kernel.caught_by == DRAWN {
-        let verdict = drawn::first(machine, drawn)?;
-        let passed = verdict.passed();
-        return Ok(if passed { Search::Missed(vec![verdict]) } else { Search::Drawn });
+        let verdict = if is_read {
+            drawn::judge_as_drawn(machine, program, drawn)?
+        } else {
+            Some(drawn::first(machine, drawn)?)
+        };
+        return Ok(match verdict {
+            Some(verdict) if !verdict.passed() => Search::Drawn(Box::new(verdict)),
+            passes => Search::Missed(passes.into_iter().collect()),
+        });
     }
     let (named, mut others): (Vec<_>, Vec<_>) =
         loaded.cases.iter().partition(|case| case.test == kernel.caught_by);

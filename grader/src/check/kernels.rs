@@ -10,7 +10,6 @@ use crate::wrong::{NamedBy, WrongKernel};
 use device::gpu;
 use diagnostic::{Failure, FailureKind};
 use judge::batch_compile::{self, Namespace, Variant};
-use judge::drawn;
 use judge::drawn_cases::DrawnCases;
 use judge::grade::{self, Detail, Machine, Program};
 use judge::other_cases::OtherCases;
@@ -204,13 +203,10 @@ fn judge_wrong(
 ) -> Result<Judged, Failure> {
     let machine = Machine::new(program, None)?;
     let says = kernel.says.is_some();
-    let caught = match caught::search(loaded, drawn, kernel, &machine, says)? {
+    let caught = match caught::search(loaded, drawn, (kernel, program), &machine, says)? {
         Search::Missed(verdicts) => return Ok(Judged::problem(uncaught(kernel, &verdicts))),
-        Search::Drawn if !says => return Ok(Judged::default()),
-        Search::Drawn => {
-            // The one that a student sees: the smallest case that fails, explained.
-            let verdict = drawn::judge(&machine, program, drawn)?;
-            let problem = verdict.and_then(|v| says::unsaid(loaded, kernel, program, &v));
+        Search::Drawn(verdict) => {
+            let problem = says.then(|| says::unsaid(loaded, kernel, program, &verdict)).flatten();
             return Ok(Judged { problem, line: None });
         }
         Search::Caught(caught) => caught,

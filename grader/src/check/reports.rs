@@ -6,7 +6,6 @@ use super::{kernels, says};
 use crate::wrong::WrongKernel;
 use diagnostic::{Failure, FailureKind};
 use judge::batch_compile::{self, Namespace, Variant};
-use judge::drawn;
 use judge::drawn_cases::DrawnCases;
 use judge::grade::{Machine, Program};
 use judge::other_cases::OtherCases;
@@ -67,16 +66,16 @@ fn report(
     (kernel, program, own): (&WrongKernel, &Program, Namespace),
 ) -> Result<String, Failure> {
     let machine = Machine::new(program, None)?;
-    let verdict = match caught::search(loaded, drawn, kernel, &machine, true)? {
+    let verdict = match caught::search(loaded, drawn, (kernel, program), &machine, true)? {
         Search::Missed(verdicts) => {
             return Ok(format!("{}\n", kernels::uncaught(kernel, &verdicts)));
         }
-        Search::Drawn => drawn::judge(&machine, program, drawn)?,
+        Search::Drawn(verdict) => *verdict,
         Search::Caught(caught) => {
             let caught = caught.detailed(&machine, program);
             let own = (kernel, program, own);
-            Some(caught.explained(bench.returns(loaded), others, &machine, own))
+            caught.explained(bench.returns(loaded), others, &machine, own)
         }
     };
-    Ok(verdict.map(|verdict| says::report(loaded, program, &verdict, COLUMNS)).unwrap_or_default())
+    Ok(says::report(loaded, program, &verdict, COLUMNS))
 }
