@@ -32,7 +32,9 @@ plain!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
 /// The bytes of a slice.
 pub fn bytes_of<T: Plain>(values: &[T]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(size_of_val(values));
-    values.iter().for_each(|value| value.append_to(&mut bytes));
+    for value in values {
+        value.append_to(&mut bytes);
+    }
     bytes
 }
 
