@@ -133,11 +133,14 @@ impl Drawer<'_> {
     fn far(&self, literal: &SizeLiteral) -> Option<Dims> {
         let drawn = self.drawn;
         let least: Dims = drawn.ranges.iter().map(|r| (r.name.clone(), r.min)).collect();
-        let wanted = literal.at.checked_add(i64::from(!literal.is_equality))?;
-        drawn.ranges.iter().find_map(|range| {
-            let free = self.solve(&least, range, (&literal.of, wanted))?;
-            (drawn.allows(self.spec, &free) && self.fits(&free, MOST_ELEMENTS, FAR_COST))
-                .then_some(free)
+        // Of a number of blocks, the least size with one more has a single element there.
+        let past: &[i64] = if literal.is_equality { &[0] } else { &[2, 1] };
+        past.iter().filter_map(|more| literal.at.checked_add(*more)).find_map(|wanted| {
+            drawn.ranges.iter().find_map(|range| {
+                let free = self.solve(&least, range, (&literal.of, wanted))?;
+                (drawn.allows(self.spec, &free) && self.fits(&free, MOST_ELEMENTS, FAR_COST))
+                    .then_some(free)
+            })
         })
     }
 
