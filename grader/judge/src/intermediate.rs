@@ -2,6 +2,7 @@
 //! the formula gives for each of its parts: where the element is as expected then, this value was the mistake. It is believed where
 //! the same part and the same line explain other elements and other data too.
 
+use crate::expansion::{ElementTerms, Row, RowKind};
 use crate::formula_variant::formula;
 use crate::grade::Program;
 use crate::subject::{Subject, Wrong, wrong_elements};
@@ -9,6 +10,7 @@ use crate::trials::{Trial, Trials};
 use crate::verdict::{PartKind, TestVerdict, WrongPart};
 use cpptext::statements::is_head;
 use device::finding::SourceLoc;
+use device::provenance::Factor;
 use device::vm::expansion::{ComputedStep, Effort, ReplacedValue, RoundedOnTheWay};
 use indexmath::{Approx, PartValue, parts};
 use std::rc::Rc;
@@ -70,8 +72,29 @@ pub(crate) fn explain(
     if let Some(part) = &mut found {
         part.line = part.line.take().filter(|line| !is_head(source, line.line));
     }
-    verdict.diffs[at].part = found;
+    let compared = verdict.diffs[at].terms.compared.as_ref();
+    verdict.diffs[at].part =
+        found.filter(|part| !compared.is_some_and(|terms| is_beside(part, terms)));
     verdict
+}
+
+/// Whether all terms of a part are right, and wrong ones stand beside it: a running sum holds them, too, and its value is then no mistake of
+/// the part.
+fn is_beside(part: &WrongPart, terms: &ElementTerms) -> bool {
+    let mut wrong = terms.rows.iter().filter(|row| row.kind != RowKind::Correct).peekable();
+    let names = |text: &str| -> Vec<String> {
+        let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
+        text.split(|c| !is_of_name(c)).map(str::to_owned).collect()
+    };
+    let of_part = names(&part.text);
+    let is_outside = |row: &Row| {
+        let is_other = |factor: &Factor| match factor {
+            Factor::Element(element) => !of_part.contains(&element.tensor),
+            _ => false,
+        };
+        !row.factors.is_empty() && row.factors.iter().all(is_other)
+    };
+    part.kind == PartKind::Value && wrong.peek().is_some() && wrong.all(is_outside)
 }
 
 /// The rounding that alone makes elements wrong, in other cases too.
@@ -277,4 +300,50 @@ fn suspects(wrong: &Wrong<'_, '_>, closed: bool) -> Option<Vec<Suspect>> {
         Some(Suspect { got: first.value, line: first.loc.clone().filter(|_| same), part, neutral })
     };
     Some(all.into_iter().zip(replaced).filter_map(of).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expansion::Clue;
+    use device::finding::ThreadId;
+    use indexmath::ElementRef;
+
+    fn row(tensor: &str, kind: RowKind) -> Row {
+        let element = ElementRef { tensor: tensor.to_owned(), coords: vec![0] };
+        Row {
+            factors: vec![Factor::Element(element)],
+            kind,
+            formula: 1.0,
+            kernel: 1.0,
+            value: Some(1.0),
+            indices: Vec::new(),
+            line: None,
+        }
+    }
+
+    fn terms(rows: Vec<Row>) -> ElementTerms {
+        let clue = Clue::Added;
+        let writer = ThreadId { block: [0; 3], thread: [0; 3] };
+        ElementTerms { rows, line: None, clue, between_threads: false, writer, general: true }
+    }
+
+    #[test]
+    fn a_sum_that_a_wrong_term_was_added_to_as_well_is_no_wrong_part() {
+        let part = WrongPart {
+            text: "sum[k] x[k] * w[k]".to_owned(),
+            expected: 61.0,
+            got: 161.0,
+            line: None,
+            confirmed: 2,
+            kind: PartKind::Value,
+        };
+        let bias = || row("b", RowKind::Repeated);
+        let right = || row("x", RowKind::Correct);
+        assert!(is_beside(&part, &terms(vec![bias(), right()])));
+        assert!(!is_beside(&part, &terms(vec![bias(), row("x", RowKind::Missing)])));
+        assert!(!is_beside(&part, &terms(vec![right()])), "nothing else is wrong");
+        let rounded = WrongPart { kind: PartKind::Rounding, ..part };
+        assert!(!is_beside(&rounded, &terms(vec![bias(), right()])));
+    }
 }
