@@ -147,6 +147,7 @@ impl Search<'_, '_, '_> {
         let &Search { trials, case, closed, enough } = self;
         let (name, mut confirmed, mut other_sizes) = (&*first.name, 0, false);
         let mut same = first.only_number();
+        let mut is_one_mistake = first.is_whole && first.mistakes() <= 1;
         let is_telling = first.mistakes() > if first.is_whole { FEW_FLAGS } else { 1 };
         if fitting.is_empty() {
             return None;
@@ -165,6 +166,7 @@ impl Search<'_, '_, '_> {
             if explains && seen.only_number() != same {
                 same = None;
             }
+            is_one_mistake &= !explains || seen.mistake() == first.mistake();
             other_sizes |= explains && other.dims != case.dims;
             // Enough runs agree; the others only tell variants apart, and what underflows in them may contradict all. So may a NaN: what a
             // kernel makes of it follows from its comparisons, and not from the slip.
@@ -181,6 +183,10 @@ impl Search<'_, '_, '_> {
         // Whoever stores the same number always computes no formula.
         let is_clear = confirmed > 0 && same.is_none() && fitting.len() <= MOST;
         let (simplest, rest) = fitting.split_first().filter(|_| is_clear)?;
+        // That one number stands for another is known, and not where it comes from.
+        if is_one_mistake && simplest.says.starts_with("the constant ") {
+            return None;
+        }
         // Of two numbers that would do, neither is known.
         let mut as_simple = rest.iter().filter(|other| other.rank == simplest.rank);
         if as_simple.any(|other| differ_by_a_number(&simplest.says, &other.says)) {
@@ -196,7 +202,10 @@ impl Search<'_, '_, '_> {
             Some(number) => format!("`{number}` comes out wrong"),
             // Flags come out the same after many changes of what is compared.
             None if first.is_flags() && !rest.is_empty() => return None,
-            None => without_term(&simplest.says, &fitting),
+            None => {
+                let others: Vec<&str> = fitting.iter().map(|other| other.says.as_str()).collect();
+                or_reversed(&without_term(&simplest.says, &others), &others)
+            }
         };
         Some(FormulaVariant { says, confirmed, other_sizes })
     }
@@ -215,10 +224,27 @@ fn number_changed_by<'v>(variants: &[&'v str], case: &Case) -> Option<&'v str> {
 }
 
 /// What a variant says; of a term with another sign, where it makes no difference that it is left out, that it is left out.
-fn without_term(says: &str, fitting: &[Variant]) -> String {
+fn without_term(says: &str, fitting: &[&str]) -> String {
     let left_out = says.replace(" is added, not subtracted", " is not subtracted");
-    let is_there = fitting.iter().any(|other| other.says == left_out);
-    if is_there { left_out } else { says.to_owned() }
+    if fitting.contains(&left_out.as_str()) { left_out } else { says.to_owned() }
+}
+
+/// What a variant says; of two reads that are taken for each other, that it may be either, where either makes the same difference: they
+/// cancel each other.
+fn or_reversed(says: &str, fitting: &[&str]) -> String {
+    const PLACE: &str = " is read in the place of ";
+    let parts = || {
+        let (now, rest) = says.split_once(PLACE)?;
+        let end = rest.strip_prefix('`')?.find('`')? + 2;
+        let (correct, rest) = rest.split_at(end);
+        let reversed = format!("{correct}{PLACE}{now}");
+        let is_reversed = |other: &&str| -> bool {
+            other.strip_prefix(&reversed).is_some_and(|rest| !rest.contains(", and "))
+        };
+        let both = format!("{now}{PLACE}{correct} (or the other way round){rest}");
+        fitting.iter().any(is_reversed).then_some(both)
+    };
+    parts().unwrap_or_else(|| says.to_owned())
 }
 
 /// Whether two sentences are the same but for a number.
@@ -332,6 +358,16 @@ impl<'a> Seen<'a> {
         (first.is_finite() && self.got.iter().all(|got| got == first)).then(|| first.to_bits())
     }
 
+    /// The only pair of an expected and another value, if there is no other one.
+    fn mistake(&self) -> Option<(u64, u64)> {
+        let pairs = self.got.iter().zip(self.expected.iter());
+        let mut wrong = pairs
+            .filter(|(got, expected)| !is_within_bound(**got, expected))
+            .map(|(got, expected)| (expected.value.to_bits(), got.to_bits()));
+        let first = wrong.next()?;
+        wrong.all(|other| other == first).then_some(first)
+    }
+
     /// How many different pairs of an expected and another value there are, counted until they are more than few.
     fn mistakes(&self) -> usize {
         let mut found: Vec<(u64, u64)> = Vec::new();
@@ -391,6 +427,18 @@ fn constants(launch: &CaseLaunch) -> Vec<(String, i64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_two_reads_that_cancel_each_other_either_may_be_the_wrong_one() {
+        let says = "`b[i]` is read in the place of `a[i]` inside `sum[c]`";
+        let reversed = "`a[i]` is read in the place of `b[i]` inside `sum[c]`";
+        let both = "`b[i]` is read in the place of `a[i]` (or the other way round) inside `sum[c]`";
+        assert_eq!(or_reversed(says, &[says, reversed]), both);
+        assert_eq!(or_reversed(says, &[says]), says);
+        let third = "`a[i]` is read in the place of `c[i]` inside `sum[c]`";
+        assert_eq!(or_reversed(says, &[says, third]), says);
+        assert_eq!(or_reversed("`a` is left out", &["`a` is left out"]), "`a` is left out");
+    }
 
     #[test]
     fn of_two_numbers_neither_is_known() {
