@@ -24,6 +24,8 @@ const WARP: u32 = 32;
 const FEW: usize = 4;
 /// So few different mistakes in whole numbers, such as a flag that is set and should not be, many formulas make.
 const FEW_FLAGS: usize = 2;
+/// So many runs tell a wrong constant from one of the many other reasons why a whole number stands for another.
+const MANY: usize = 5;
 /// A factor may be a size that is so near to it, as a part of it.
 const NEAR: f64 = 1e-4;
 
@@ -183,8 +185,8 @@ impl Search<'_, '_, '_> {
         // Whoever stores the same number always computes no formula.
         let is_clear = confirmed > 0 && same.is_none() && fitting.len() <= MOST;
         let (simplest, rest) = fitting.split_first().filter(|_| is_clear)?;
-        // That one number stands for another is known, and not where it comes from.
-        if is_one_mistake && simplest.says.starts_with("the constant ") {
+        // That one number stands for another is known, and not where it comes from, unless many runs agree.
+        if is_one_mistake && confirmed < MANY && simplest.says.starts_with("the constant ") {
             return None;
         }
         // Of two numbers that would do, neither is known.
