@@ -9,10 +9,10 @@ use device::backend::Run;
 use device::finding::{Finding, FindingKind, Problem};
 use device::host::{HostBackend, LaunchArg, Stored, TracedArg, TracedLaunch, Writer};
 use puzzle::case::{Case, CaseTensor, Role};
-use std::time::Duration;
 
-/// A run that takes longer is not repeated for this.
-const LONG: Duration = Duration::from_secs(4);
+/// A run that launches more threads, such as a training, is not repeated for this. A limit in seconds would make the
+/// report depend on what else the machine does.
+const MOST_THREADS: u64 = 1 << 23;
 
 /// Adds to a failing verdict the calls that change an output that is wrong, and how far the launches are right, if no formula explains it.
 pub(crate) fn explain(
@@ -69,7 +69,7 @@ pub(crate) fn explain_unwritten(
 
 /// What the calls of the code store, where a further run takes no time; an output is followed.
 fn stored(host: &HostBackend, (case, run): (&Case, &Run), diff: &TensorDiff) -> Option<Stored> {
-    let index = case.output(&diff.tensor.name).filter(|_| run.time <= LONG)?;
+    let index = case.output(&diff.tensor.name).filter(|_| run.threads <= MOST_THREADS)?;
     // A GPU's own order of things tells nothing more.
     let interpreted = host.interpreted();
     interpreted.as_ref().unwrap_or(host).stored(case, index).ok()
