@@ -230,7 +230,7 @@ fn inline_ptx_and_huge_files_are_the_submissions_fault() {
         assert!(code == 1 && said.contains("frob"), "{inline}: {code} {said}");
     }
     // Valid, and beyond the virtual machine.
-    let header = "__device__ inline void hidden() { asm volatile(\"{ .reg .b64 p; alloca.u64 p, 16, 8; }\"); }\n";
+    let header = "__device__ inline void hidden() { asm volatile(\"{ .reg .b32 p; mov.u32 p, %pm0; }\"); }\n";
     fs::write(dir.path().join("mine.cuh"), header).unwrap();
     let (code, said) = graded();
     assert!(code == 1 && said.contains("inline PTX"), "{code} {said}");
