@@ -13,7 +13,7 @@ pub(super) fn edits(place: &Place, target: &str) -> Vec<Edit> {
     let text = |axis: usize| place.model.int_text(size(axis));
     let mut edits = Vec::new();
     for a in 0..axes.len() {
-        for b in (0..axes.len()).filter(|&b| b != a && text(a) != text(b)) {
+        for b in (a + 1..axes.len()).filter(|&b| text(a) != text(b)) {
             let given = |axis: usize, divisors: bool, modulus: bool| {
                 let other = |of: usize| {
                     if of == a {
@@ -29,10 +29,10 @@ pub(super) fn edits(place: &Place, target: &str) -> Vec<Edit> {
                 split(place, axis, &divided, limit)
             };
             for (axis, &index) in axes.iter().enumerate() {
+                let correct = given(axis, false, false);
                 for (divisors, modulus) in [(true, false), (false, true), (true, true)] {
-                    let (wrong, correct) =
-                        (given(axis, divisors, modulus), given(axis, false, false));
-                    if a > b || wrong == correct {
+                    let wrong = given(axis, divisors, modulus);
+                    if wrong == correct {
                         continue;
                     }
                     let name = place.model.name(index);
@@ -50,21 +50,19 @@ pub(super) fn edits(place: &Place, target: &str) -> Vec<Edit> {
                     ));
                 }
             }
-            if a < b {
-                let all: Vec<(IndexId, IntExpr)> =
-                    (0..axes.len()).map(|axis| (axes[axis], given(axis, true, true).1)).collect();
-                let says = format!(
-                    "{} and {} are swapped wherever the number of an element of `{target}` is split into its indices",
-                    place.size_text(size(a)),
-                    place.size_text(size(b)),
-                );
-                edits.push(Edit::new(
-                    format!("split {a} {b}"),
-                    2,
-                    with_indices(place.tree, &all),
-                    says,
-                ));
-            }
+            let all: Vec<(IndexId, IntExpr)> =
+                (0..axes.len()).map(|axis| (axes[axis], given(axis, true, true).1)).collect();
+            let says = format!(
+                "{} and {} are swapped wherever the number of an element of `{target}` is split into its indices",
+                place.size_text(size(a)),
+                place.size_text(size(b)),
+            );
+            edits.push(Edit::new(
+                format!("split {a} {b}"),
+                2,
+                with_indices(place.tree, &all),
+                says,
+            ));
         }
     }
     edits
