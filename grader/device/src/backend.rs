@@ -6,7 +6,7 @@ use puzzle::case::Case;
 use std::time::Duration;
 
 /// What came out of running a case.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Run {
     /// For each tensor of the case (inputs too): its values, and which elements the kernel wrote at least once
     /// (on the GPU: whose poison pattern is gone). Row-major.

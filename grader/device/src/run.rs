@@ -82,17 +82,7 @@ pub fn run(
             damage.map(|(kind, count)| Finding { count, ..Finding::of_kernel(kind, last) }),
         );
     }
-    let (tensors, notes, time) = (contents, Vec::new(), begin.elapsed());
-    Ok(Run {
-        tensors,
-        findings,
-        unused_reads: Vec::new(),
-        printed,
-        notes,
-        time,
-        threads: 0,
-        launched: Vec::new(),
-    })
+    Ok(Run { tensors: contents, findings, printed, time: begin.elapsed(), ..Run::default() })
 }
 
 /// A run of which nothing is known but what stopped it.
@@ -100,12 +90,8 @@ pub fn stopped(tensors: &[CaseTensor], by: Finding, begin: Instant) -> Run {
     Run {
         tensors: tensors.iter().map(|tensor| Contents::unknown(tensor).tensor).collect(),
         findings: vec![by],
-        printed: String::new(),
-        notes: Vec::new(),
         time: begin.elapsed(),
-        threads: 0,
-        launched: Vec::new(),
-        unused_reads: Vec::new(),
+        ..Run::default()
     }
 }
 

@@ -152,16 +152,7 @@ pub(super) fn verdict(
         }
     });
     let time = Duration::from_micros(3210);
-    let run = Run {
-        tensors: tensors.collect(),
-        findings: Vec::new(),
-        printed: String::new(),
-        notes: Vec::new(),
-        time,
-        threads: 0,
-        launched: Vec::new(),
-        unused_reads: Vec::new(),
-    };
+    let run = Run { tensors: tensors.collect(), time, ..Run::default() };
     let verdict = with_formula(judge(&case, &run), &case);
     let Some((index, flat)) = element_to_trace(&case, &verdict) else { return verdict };
     let (stored, reads) = element(&case.tensors[index].tensor, flat);

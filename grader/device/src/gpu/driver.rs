@@ -145,7 +145,7 @@ impl Device for GpuDevice {
         Ok(self.modules.len() as u64 - 1)
     }
 
-    /// The driver says so in a log that nobody has asked it for: its compiler has more words than a program reads.
+    /// The driver would say more in a log, which it is not asked for.
     fn load_error(&mut self) -> Answer<String> {
         Ok("the GPU's driver does not compile it".to_owned())
     }

@@ -394,12 +394,7 @@ impl HostBackend {
         Run {
             tensors: vec![nothing; case.tensors.len()],
             findings: vec![Finding::of_kernel(Problem::Host(fault), function)],
-            printed: String::new(),
-            notes: Vec::new(),
-            time: Duration::ZERO,
-            threads: 0,
-            launched: Vec::new(),
-            unused_reads: Vec::new(),
+            ..Run::default()
         }
     }
 

@@ -5,7 +5,6 @@ use indexmath::{Approx, DType};
 use proptest::prelude::*;
 use ptxvm::finding::WriteToReadOnly;
 use puzzle::case::{CaseArg, LaunchOptions};
-use std::time::Duration;
 
 fn tensor(name: &str, shape: &[usize]) -> Tensor {
     Tensor { name: name.into(), dtype: DType::F32, shape: shape.into() }
@@ -44,13 +43,7 @@ fn run(tensors: &[(&[f64], &[bool])]) -> Run {
                 written: written.to_vec(),
             })
             .collect(),
-        findings: Vec::new(),
-        printed: String::new(),
-        notes: Vec::new(),
-        time: Duration::ZERO,
-        threads: 0,
-        launched: Vec::new(),
-        unused_reads: Vec::new(),
+        ..Run::default()
     }
 }
 

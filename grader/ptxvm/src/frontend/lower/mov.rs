@@ -58,12 +58,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
     ) -> Result<()> {
         modifiers.take("v4");
         modifiers.ty();
-        let [Operand::Vector(parts), Operand::Name(name)] = self.exactly(operands)? else {
-            return Err(self.malformed("`mov.v4` has four registers and a special register"));
+        let (parts, name) = match self.exactly(operands)? {
+            [Operand::Vector(parts), Operand::Name(name)] if parts.len() == 4 => (parts, name),
+            _ => return Err(self.malformed("`mov.v4` has four registers and a special register")),
         };
-        if parts.len() != 4 {
-            return Err(self.malformed("`mov.v4` has four registers and a special register"));
-        }
         for (part, axis) in parts.iter().zip(["x", "y", "z", "w"]) {
             let value = match axis {
                 "w" => self.builder.zero(),
