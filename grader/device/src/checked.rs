@@ -11,7 +11,7 @@ use std::fmt::Debug;
 
 /// A device on which a run can be judged: beyond what CUDA asks of it, it holds tensors so that it notices what a kernel
 /// must not do to them.
-pub trait CheckedDevice: Device + Debug {
+pub trait CheckedDevice: Device + Debug + Send {
     /// Takes memory for a tensor, which holds what it is given and nothing that is computed; its address.
     ///
     /// # Errors
@@ -32,6 +32,9 @@ pub trait CheckedDevice: Device + Debug {
 
     /// What the device itself wrote on standard error.
     fn log(&mut self) -> String;
+
+    /// Gives the memory of all tensors back. Whether the device can then hold those of another case.
+    fn clear(&mut self) -> bool;
 }
 
 /// What an error amounts to: something that the kernel did wrong, or nothing that its author could fix.

@@ -43,12 +43,13 @@ Result cuModuleGetGlobal_v2(Address *address, size_t *bytes, void *module, const
     *address = (Address)weights, *bytes = sizeof weights;
     return strcmp(name, "weights") == 0 ? 0 : 500;
 }
-Result cuMemGetInfo_v2(size_t *free, size_t *total) { return *free = 1 << 29, *total = 1 << 30, 0; }
+static int allocations;
+Result cuMemGetInfo_v2(size_t *free, size_t *total) { return *free = (1 << 29) - 512 * allocations, *total = 1 << 30, 0; }
 Result cuMemAlloc_v2(Address *address, size_t size) {
     *address = (Address)aligned_alloc(256, (size + 255) / 256 * 256);
-    return fails("memory") ? 2 : 0;
+    return fails("memory") ? 2 : (allocations++, 0);
 }
-Result cuMemFree_v2(Address address) { return free((void *)address), 0; }
+Result cuMemFree_v2(Address address) { return allocations--, free((void *)address), 0; }
 Result cuMemcpyHtoD_v2(Address to, const void *from, size_t size) { return memcpy((void *)to, from, size), pending; }
 Result cuMemcpyDtoH_v2(void *to, Address from, size_t size) { return memcpy(to, (void *)from, size), pending; }
 Result cuMemcpyDtoD_v2(Address to, Address from, size_t size) { return memcpy((void *)to, (void *)from, size), pending; }

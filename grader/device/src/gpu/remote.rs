@@ -79,11 +79,6 @@ impl RemoteGpu {
         &self.info
     }
 
-    /// Whether the process still answers.
-    pub fn is_sound(&self) -> bool {
-        self.broken.is_none()
-    }
-
     /// From now on launches may take so long.
     pub fn bound_launches(&mut self, time: LaunchTime) {
         self.launch_time = time;
@@ -93,14 +88,6 @@ impl RemoteGpu {
     /// From now on tensors are placed in this poison.
     pub fn set_poison(&mut self, poison: Poison) {
         self.poison = poison;
-    }
-
-    /// Gives the memory of all tensors back.
-    ///
-    /// # Errors
-    /// The device answers no more.
-    pub fn clear(&mut self) -> Answer<()> {
-        std::mem::take(&mut self.images).into_iter().try_for_each(|image| self.free(image))
     }
 
     fn stop(&mut self, why: NoAnswer, in_launch: bool) -> CudaError {
@@ -181,5 +168,13 @@ impl CheckedDevice for RemoteGpu {
 
     fn log(&mut self) -> String {
         self.child.log()
+    }
+
+    /// Not if it has broken off, or has said something: later cases are not to say it again.
+    fn clear(&mut self) -> bool {
+        let images = std::mem::take(&mut self.images);
+        images.into_iter().all(|image| self.free(image).is_ok())
+            && self.broken.is_none()
+            && self.log().is_empty()
     }
 }

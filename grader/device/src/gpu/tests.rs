@@ -59,7 +59,8 @@ fn fake_driver() -> &'static Path {
     })
 }
 
-fn start(part: &str) -> Result<RemoteGpu, Failure> {
+/// The device of the stand-in, of which `part` fails.
+pub fn start(part: &str) -> Result<RemoteGpu, Failure> {
     RemoteGpu::start(&mut play(fake_driver(), part))
 }
 
@@ -306,15 +307,15 @@ fn host_code_finds_a_whole_device() {
     gpu.set_limit(Limit::MallocHeapSize, 64 << 20).unwrap();
     assert_eq!(gpu.limit(Limit::MallocHeapSize), Ok(64 << 20));
     assert_eq!(gpu.limit(Limit::DevRuntimeSyncDepth), Err(CudaError::UNSUPPORTED_LIMIT));
-    assert_eq!(gpu.memory_info().unwrap().free, 1 << 29);
     gpu.free(address).unwrap();
+    assert_eq!(gpu.memory_info().unwrap().free, 1 << 29);
     // Fewer bytes than the kernel takes are never launched.
     let mut launch = Launch { module, kernel: "_doubles".into(), ..Launch::default() };
     launch.params = vec![vec![0; 8], vec![0; 8], vec![0; 2]];
     assert_eq!(gpu.launch(launch), Err(CudaError::INVALID_VALUE));
     gpu.unload(module).unwrap();
     assert_eq!(gpu.kernel(module, "_doubles"), Err(CudaError::INVALID_RESOURCE_HANDLE));
-    assert!(gpu.is_sound());
+    assert!(gpu.clear());
 }
 
 /// A shell command that sends a value over the socket in the place of standard input.
@@ -337,7 +338,7 @@ fn a_damaged_answer_is_no_result() {
     let failure = gpu.explain(Step::Read, error).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Environment);
     assert!(failure.diagnostics[0].title.contains("damaged answer"), "{failure:?}");
-    assert!(!gpu.is_sound() && gpu.free(1).is_err(), "nothing more is asked");
+    assert!(!gpu.clear() && gpu.free(1).is_err(), "nothing more is asked");
     let placed = Placed::new(&mut gpu, &tensors, |_| false).unwrap();
     assert_eq!(gpu.findings(&placed).len(), 1);
 }

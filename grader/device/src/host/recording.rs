@@ -152,6 +152,10 @@ impl CheckedDevice for Recorder {
     fn log(&mut self) -> String {
         String::new()
     }
+
+    fn clear(&mut self) -> bool {
+        false
+    }
 }
 
 impl Device for Recorder {

@@ -5,7 +5,7 @@ use super::ending::{self, End};
 use super::job::{Arg, Call, Job, MEMORY, REPORT, SCRATCH};
 use super::library::{Entry, HostProgram, no_room};
 use super::recording::{Recorder, Recording, SharedRecord};
-use super::test_device::TestDevice;
+use super::test_device::{IdleDevice, TestDevice};
 use super::trail::TracedLaunch;
 use super::usage::Usage;
 use super::watch::Watch;
@@ -83,6 +83,8 @@ pub struct HostBackend {
     program: HostProgram,
     /// Which GPU runs the kernels; `None`: the virtual machine.
     gpu: Option<Properties>,
+    /// GPUs that earlier cases have left: to get a context from the driver takes longer than most cases.
+    idle: Mutex<Vec<IdleDevice>>,
     /// Show what is known of results while they are written.
     shows_progress: bool,
     /// Time of all tests so far.
@@ -100,7 +102,13 @@ struct Spent {
 impl HostBackend {
     /// A backend for a program.
     pub fn new(program: HostProgram, gpu: Option<Properties>) -> Self {
-        Self { program, gpu, shows_progress: false, spent: Mutex::default() }
+        Self {
+            program,
+            gpu,
+            idle: Mutex::default(),
+            shows_progress: false,
+            spent: Mutex::default(),
+        }
     }
 
     /// Shows on the terminal what can be seen of results while they are written.
@@ -114,7 +122,7 @@ impl HostBackend {
         self.gpu.is_some().then(|| Self::new(self.program.clone(), None))
     }
 
-    /// A device of its own for each case, with the tensors that are not on the host.
+    /// A device that holds nothing else, with the tensors that are not on the host.
     fn device<'a>(
         &self,
         case: &'a Case,
@@ -123,7 +131,9 @@ impl HostBackend {
         unwritten: Unwritten,
     ) -> Result<TestDevice<'a>, Failure> {
         if self.gpu.is_some() {
-            return TestDevice::new(Box::new(gpu::detect()?), &case.tensors, on_host, None);
+            let idle = lock(&self.idle).pop();
+            let device = idle.map_or_else(|| Ok(IdleDevice::new(gpu::detect()?)), Ok)?;
+            return TestDevice::new(device, &case.tensors, on_host, None);
         }
         let options = Options {
             budget: BUDGET,
@@ -145,7 +155,7 @@ impl HostBackend {
             device.expect_streams();
             device.delay_streams();
         }
-        TestDevice::new(Box::new(device), &case.tensors, on_host, Some(most))
+        TestDevice::new(IdleDevice::new(device), &case.tensors, on_host, Some(most))
     }
 }
 
@@ -255,7 +265,7 @@ impl HostBackend {
         let job = self.job((&case.tensors, &case.launches), &memory, &device)?;
         job.write(path).map_err(room)?;
 
-        let spent = self.spent();
+        let spent = *lock(&self.spent);
         let whole = |per_test: u64| Duration::from_secs(per_test * job.bounds.cpu_seconds) * TESTS;
         if spent.host >= whole(1) || spent.device >= whole(DEVICE) {
             let run = Self::too_late(case, job.bounds.cpu_seconds);
@@ -268,7 +278,7 @@ impl HostBackend {
             start(path, &job.bounds, limit, &mut device, watch.as_mut(), &cancelled)?;
         drop(watch);
         {
-            let mut spent = self.lock();
+            let mut spent = lock(&self.spent);
             spent.host += host;
             spent.device += device.clock().busy();
         }
@@ -310,6 +320,9 @@ impl HostBackend {
         let notes = device.notes().into_iter().chain(holes).collect();
         let (threads, launched) = (device.threads(), device.launched().to_vec());
         let unused_reads = Vec::new();
+        if self.gpu.is_some() {
+            lock(&self.idle).extend(device.into_idle());
+        }
         let run = Run { tensors, findings, unused_reads, printed, notes, time, threads, launched };
         Ok(Followed { run, usage, stored })
     }
@@ -331,6 +344,11 @@ pub struct Stored {
     pub launches: Vec<TracedLaunch>,
     /// What host code copied out of its own memory on the device, as floats.
     pub reads: Vec<Vec<f32>>,
+}
+
+/// What is behind a lock, whatever happened to who held it last.
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A folder for the child.
@@ -362,7 +380,7 @@ impl HostBackend {
         let path = folder.path();
         let memory = HostMemory::write(&path.join(MEMORY), &[], &[]).map_err(room)?;
         let record = SharedRecord::default();
-        let device = Box::new(Recorder::new(self.gpu.clone(), record.clone()));
+        let device = IdleDevice::new(Recorder::new(self.gpu.clone(), record.clone()));
         let mut device = TestDevice::new(device, &tensors, &on_host, None)?;
         let job = self.job((&tensors, calls), &memory, &device)?;
         job.write(path).map_err(room)?;
@@ -376,14 +394,6 @@ impl HostBackend {
             return Ok(Err(format!("its host code did not come to its end: {}", fault.name())));
         }
         Ok(recording)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Spent> {
-        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn spent(&self) -> Spent {
-        *self.lock()
     }
 
     /// What becomes of a test for which the submission has no time left.

@@ -15,7 +15,7 @@ use cudart::images::{ArrayShape, ImageObjectDesc, Region};
 use cudart::server;
 use diagnostic::Failure;
 use puzzle::case::CaseTensor;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -76,10 +76,27 @@ impl Clock {
     }
 }
 
+/// A device between two cases: it holds nothing.
+#[derive(Debug)]
+pub struct IdleDevice {
+    device: Box<dyn CheckedDevice>,
+    /// Its own clock, in nanoseconds.
+    clock: u64,
+}
+
+impl IdleDevice {
+    /// A device that has done nothing yet.
+    pub fn new(device: impl CheckedDevice + 'static) -> Self {
+        Self { device: Box::new(device), clock: 0 }
+    }
+}
+
 /// A device with the tensors of a case, which hostile code may use: the tensors stay, memory and modules are bounded.
 #[derive(Debug)]
 pub struct TestDevice<'a> {
     device: Box<dyn CheckedDevice>,
+    /// The device's own clock before this case, in nanoseconds.
+    began: u64,
     placed: Placed<'a>,
     /// Threads that a launch may have; `None` for any number.
     max_threads: Option<u64>,
@@ -88,14 +105,20 @@ pub struct TestDevice<'a> {
     allocated: BTreeMap<u64, u64>,
     /// The arrays among that: number and bytes.
     arrays: BTreeMap<u64, u64>,
-    /// Texture and surface objects that were made so far.
+    /// Texture and surface objects that were made so far ...
     image_objects: usize,
+    /// ... and those that still exist, with whether they are textures.
+    objects: BTreeSet<(u64, bool)>,
     /// Bytes of all of them.
     used: u64,
     /// Bytes of the heap of kernels, once host code has given it a size of its own.
     heap: u64,
-    /// Modules that were loaded so far.
+    /// Modules that were loaded so far ...
     modules: usize,
+    /// ... and those that still are.
+    loaded: BTreeSet<u64>,
+    /// Something has changed that outlives memory and modules: limits, the heap of kernels, an error of the context.
+    changed: bool,
     /// Threads of all launches so far.
     threads: u64,
     /// The first different launches.
@@ -116,7 +139,7 @@ impl<'a> TestDevice<'a> {
     /// # Errors
     /// The device has no room for the tensors.
     pub fn new(
-        mut device: Box<dyn CheckedDevice>,
+        IdleDevice { mut device, clock: began }: IdleDevice,
         tensors: &'a [CaseTensor],
         on_host: &[bool],
         max_threads: Option<u64>,
@@ -125,15 +148,19 @@ impl<'a> TestDevice<'a> {
             .map_err(|error| without_kernel(device.explain(Step::Place, error)))?;
         Ok(Self {
             device,
+            began,
             placed,
             max_threads,
             clock: Clock::default(),
             allocated: BTreeMap::new(),
             arrays: BTreeMap::new(),
             image_objects: 0,
+            objects: BTreeSet::new(),
             used: 0,
             heap: 0,
             modules: 0,
+            loaded: BTreeSet::new(),
+            changed: false,
             threads: 0,
             launched: Vec::new(),
             followed: None,
@@ -156,6 +183,24 @@ impl<'a> TestDevice<'a> {
         self.used = used;
         self.allocated.insert(address, bytes);
         Ok(address)
+    }
+
+    /// Gives back what host code has left on the device, and the tensors. The device, if nothing of this case is left there.
+    pub fn into_idle(mut self) -> Option<IdleDevice> {
+        if self.changed || self.broken {
+            return None;
+        }
+        let device = &mut self.device;
+        let all_gone = self.loaded.into_iter().all(|module| device.unload(module).is_ok())
+            && self
+                .objects
+                .into_iter()
+                .all(|(of, texture)| device.destroy_image_object(of, texture).is_ok())
+            && self.arrays.into_keys().all(|array| device.free_array(array).is_ok())
+            && self.allocated.into_keys().all(|address| device.free(address).is_ok())
+            && device.clear();
+        let clock = self.began + self.clock.lock().clock;
+        all_gone.then_some(IdleDevice { device: self.device, clock })
     }
 
     /// Lets the device do something, on its own time.
@@ -303,7 +348,11 @@ impl Device for TestDevice<'_> {
         if self.modules > MODULES {
             return Err(CudaError::MEMORY_ALLOCATION);
         }
-        self.work(|device| device.load(Code::ptx(code.ptx)))
+        let module = self.work(|device| device.load(Code::ptx(code.ptx)))?;
+        self.loaded.insert(module);
+        // What kernels take from their heap stays there.
+        self.changed |= code.ptx.contains("malloc");
+        Ok(module)
     }
 
     fn load_error(&mut self) -> Answer<String> {
@@ -311,7 +360,9 @@ impl Device for TestDevice<'_> {
     }
 
     fn unload(&mut self, module: u64) -> Answer<()> {
-        self.work(|device| device.unload(module))
+        self.work(|device| device.unload(module))?;
+        self.loaded.remove(&module);
+        Ok(())
     }
 
     fn alloc(&mut self, bytes: u64) -> Answer<u64> {
@@ -417,7 +468,8 @@ impl Device for TestDevice<'_> {
             trail.add(kernel, args, before, after);
         }
         self.look(call.map(|(kernel, args)| Writer::Kernel(kernel, args, threads)));
-        self.clock.lock().clock = launched.clock;
+        self.changed |= launched.fault.is_some();
+        self.clock.lock().clock = launched.clock.saturating_sub(self.began);
         Ok(launched)
     }
 
@@ -463,11 +515,16 @@ impl Device for TestDevice<'_> {
         if self.image_objects > OBJECTS {
             return Err(CudaError::MEMORY_ALLOCATION);
         }
-        self.device.create_image_object(object)
+        let is_texture = object.texture.is_some();
+        let handle = self.device.create_image_object(object)?;
+        self.objects.insert((handle, is_texture));
+        Ok(handle)
     }
 
     fn destroy_image_object(&mut self, handle: u64, texture: bool) -> Answer<()> {
-        self.device.destroy_image_object(handle, texture)
+        self.device.destroy_image_object(handle, texture)?;
+        self.objects.remove(&(handle, texture));
+        Ok(())
     }
 
     fn set_limit(&mut self, limit: Limit, value: u64) -> Answer<()> {
@@ -475,6 +532,7 @@ impl Device for TestDevice<'_> {
             return Err(CudaError::MEMORY_ALLOCATION);
         }
         self.work(|device| device.set_limit(limit, value))?;
+        self.changed = true;
         if limit == Limit::MallocHeapSize {
             self.heap = value;
         }
@@ -507,5 +565,39 @@ impl Device for TestDevice<'_> {
 
     fn error_text(&mut self, error: CudaError) -> Answer<ErrorText> {
         self.device.error_text(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::tests::start;
+    use puzzle::case::Role;
+    use puzzle::tensor::{DType, Tensor};
+
+    /// The free memory of the device itself.
+    fn free(idle: &mut IdleDevice) -> u64 {
+        idle.device.memory_info().unwrap().free
+    }
+
+    #[test]
+    fn a_gpu_serves_the_next_case_if_nothing_of_this_one_is_left() {
+        let tensor = Tensor { name: "x".into(), dtype: DType::F32, shape: vec![4] };
+        let tensors = [CaseTensor { tensor, role: Role::Workspace }];
+        let case = |idle| TestDevice::new(idle, &tensors, &[false], None).unwrap();
+        let mut idle = IdleDevice::new(start("").unwrap());
+        let before = free(&mut idle);
+
+        let mut device = case(idle);
+        device.alloc(64).unwrap();
+        let freed = device.alloc(64).unwrap();
+        device.free(freed).unwrap();
+        device.load(Code::ptx("module")).unwrap();
+        let mut idle = device.into_idle().unwrap();
+        assert_eq!(free(&mut idle), before);
+
+        let mut device = case(idle);
+        device.set_limit(Limit::StackSize, 1 << 12).unwrap();
+        assert!(device.into_idle().is_none(), "the limit would hold for others");
     }
 }

@@ -99,7 +99,7 @@ fn of_bytes(bytes: &[u8], placed: &Placed<'_>) -> LaunchArg {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::test_device::TestDevice;
+    use crate::host::test_device::{IdleDevice, TestDevice};
     use cudart::device::Device;
     use cudart::vm::VmDevice;
     use ptxvm::Options;
@@ -127,7 +127,7 @@ mod tests {
     fn calls_that_change_nothing_are_left_out() {
         let tensor = Tensor { name: "x".into(), dtype: DType::F32, shape: vec![1] };
         let tensors = [CaseTensor { tensor, role: Role::Workspace }];
-        let device = Box::new(VmDevice::new(Options::default()));
+        let device = IdleDevice::new(VmDevice::new(Options::default()));
         let mut device = TestDevice::new(device, &tensors, &[false], None).unwrap();
         device.follow(0);
         let address = device.address(0);
