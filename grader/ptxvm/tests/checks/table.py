@@ -7,8 +7,6 @@ import subprocess
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILES = ["memory", "init", "shared_race", "global_race", "sync", "calls", "heap", "grid", "lanes", "tiles", "usual", "tensor",
          "fences", "barrier_objects", "waits", "volatile", "read_only", "strict"]
-# Not seen by the tools yet.
-UNSEEN = ["waits", "volatile", "read_only", "strict"]
 # Why the two differ: number of the note in docs/checks.md.
 NOTES = {
     1: "bad_input_changed_in_place bad_atomic_on_the_input bad_write_to_input",
@@ -17,7 +15,8 @@ NOTES = {
     3: "bad_shared_halo_not_loaded bad_tail_of_the_tile bad_shared_histogram_not_zeroed bad_local_partly_filled "
        "bad_bytes_partly_filled bad_half_a_tile_written",
     4: "bad_queue_read_before_the_barrier",
-    5: "good_old_volatile_warp_reduce",
+    5: "good_old_volatile_warp_reduce "
+       "good_maximum_with_syncwarp",
     6: "bad_blocks_count_without_atomic bad_histogram_without_atomics bad_blocks_write_one_row bad_stencil_in_place "
        "bad_atomic_sum_used_without_a_barrier bad_atomic_sum_used_by_one_block bad_atomic_updates_from_the_same_array "
        "bad_zeroed_by_every_block bad_scratch_without_barrier bad_barrier_does_not_order_blocks bad_partial_sums_overlap "
@@ -28,12 +27,18 @@ NOTES = {
        "bad_one_word_beside_a_last_block bad_flag_set_before_the_data bad_read_before_the_flag bad_lock_opened_without_fence "
        "bad_lock_of_its_own_in_every_block bad_one_block_passes_by_the_lock bad_barrier_of_the_grid_without_fences "
        "bad_second_barrier_of_the_grid_missing bad_relaxed_flag bad_store_over_a_release bad_slot_freed_before_it_was_read "
-       "bad_count_that_only_releases bad_wait_by_relaxed_loads bad_fence_is_no_barrier",
+       "bad_count_that_only_releases bad_wait_by_relaxed_loads bad_fence_is_no_barrier "
+       "bad_flag_of_another_block bad_sum_of_blocks bad_sum_of_warps bad_histogram_of_a_warp "
+       "bad_maximum_of_threads bad_stores_of_two_blocks bad_relaxed_load_and_store "
+       "bad_lanes_store_their_own_values bad_lanes_store_in_pairs bad_lanes_store_their_own_bytes "
+       "bad_half_of_a_warp_reads_the_other",
     7: "bad_barrier_in_a_loop_of_own_length",
     8: "bad_warps_at_different_barriers bad_named_barrier_counts_too_many bad_counter_never_moves bad_unsigned_countdown "
        "bad_block_that_leaves_before_the_grid_sync bad_flag_that_nobody_sets "
        "bad_wait_for_the_wrong_parity bad_parity_that_stays bad_more_expected_than_come bad_some_return_before_they_arrive "
-       "bad_both_wait_for_each_other",
+       "bad_both_wait_for_each_other "
+       "bad_forks_that_are_never_put_back bad_blocks_that_keep_the_second_lock "
+       "bad_permit_that_is_never_given_back bad_barrier_that_counts_without_atomics",
     9: "bad_named_barrier_counts_too_few",
     10: "bad_shuffle_in_a_branch bad_ballot_without_itself bad_syncwarp_of_even_lanes bad_vote_in_a_loop_of_own_length "
         "bad_shuffle_on_one_way_only",
@@ -53,7 +58,9 @@ NOTES = {
     23: "good_mutex_in_shared_memory good_hash_table_in_shared_memory good_lock_in_a_loop_with_syncwarp "
         "good_warp_operations_after_a_lock good_two_locks_in_one_order good_flag_of_the_first_lane good_flag_of_the_last_lane "
         "good_warps_by_a_flag_in_shared_memory bad_one_lane_counts_without_the_lock bad_read_before_the_flag_of_a_lane "
-        "bad_lock_opened_without_fence_by_lanes",
+        "bad_lock_opened_without_fence_by_lanes "
+        "good_flags_of_a_byte_in_shared_memory bad_flag_of_another_warp good_ticket_lock_of_a_block "
+        "good_lane_that_releases_for_its_half",
     24: "good_atomic_flag_of_a_lane good_each_lane_after_the_one_before good_each_lane_after_the_next",
     25: "bad_release_of_block_scope",
     26: "bad_initialised_by_all bad_barrier_ends_too_early bad_array_runs_over_the_barrier",
@@ -62,6 +69,9 @@ NOTES = {
     29: "good_copy_with_a_barrier good_primitives good_stages_of_a_pipeline bad_next_copy_before_all_have_read "
         "bad_stages_never_released",
     30: "bad_copy_read_before_the_wait bad_own_copy_read_before_the_arrival bad_stage_read_without_wait",
+    31: "bad_ldg_of_what_was_stored bad_ldg_before_the_store",
+    32: "good_exchange_that_only_stores",
+    33: "bad_atomics_without_a_start",
 }
 NOTE = {name: note for note, names in NOTES.items() for name in names.split()}
 
@@ -101,11 +111,10 @@ def sanitizer():
 
 def main():
     tools = sanitizer()
-    unseen = machine(UNSEEN)
     print("| kernel | VM | compute-sanitizer | note |\n|---|---|---|---|")
     for name, marks in machine().items():
         if marks or name in tools or name in NOTE:
-            said = ", ".join(tools[name]) or ("not run" if name in unseen else "-")
+            said = ", ".join(tools[name]) or "-"
             # Name each tool once.
             seen = set()
             said = re.sub(r"(\w+): ", lambda m: "" if m[0] in seen or seen.add(m[0]) else m[0], said)
