@@ -6,6 +6,7 @@ use super::errors::{code, last_words, words};
 use super::images::{self, Arrays, Side};
 use cudarc::driver::sys::{
     self, CUdevice_attribute as Attribute, CUfunction_attribute_enum as FunctionAttribute,
+    CUjit_option as JitOption,
 };
 use cudarc::driver::{DriverError, result};
 use cudart::device::{
@@ -20,6 +21,9 @@ use std::ffi::{CString, c_void};
 use std::time::Instant;
 use toolchain::module::{self, KernelDecl};
 
+/// Bytes of what the driver may say of code that it does not load.
+const LOG: usize = 4096;
+
 /// The first GPU, with a context from the first module or memory on.
 pub struct GpuDevice {
     device: sys::CUdevice,
@@ -28,6 +32,8 @@ pub struct GpuDevice {
     /// By number; `None` for one that was unloaded.
     modules: Vec<Option<Module>>,
     arrays: Arrays,
+    /// Why the last module could not be loaded.
+    load_error: String,
     /// Nanoseconds of all launches.
     clock: u64,
 }
@@ -82,6 +88,7 @@ impl GpuDevice {
             properties,
             modules: Vec::new(),
             arrays: Arrays::default(),
+            load_error: String::new(),
             clock: 0,
         })
     }
@@ -140,14 +147,17 @@ impl Device for GpuDevice {
         let image = [of.machine.map_or(of.ptx.as_bytes(), |machine| machine.0), &[0]].concat();
         // SAFETY: the image lives until the call returns, and ends in a zero if it is a text. A damaged cubin can make
         // the driver read past its end: it comes from the compiler, and this process is there to crash.
-        let handle = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(code)?;
+        let loaded = unsafe { result::module::load_data(image.as_ptr().cast()) };
+        let handle = loaded.map_err(|error| {
+            self.load_error = why_not_loaded(&image);
+            code(error)
+        })?;
         self.modules.push(Some(Module { handle, kernels }));
         Ok(self.modules.len() as u64 - 1)
     }
 
-    /// The driver would say more in a log, which it is not asked for.
     fn load_error(&mut self) -> Answer<String> {
-        Ok("the GPU's driver does not compile it".to_owned())
+        Ok(self.load_error.clone())
     }
 
     fn unload(&mut self, module: u64) -> Answer<()> {
@@ -388,6 +398,32 @@ impl Device for GpuDevice {
     fn error_text(&mut self, error: CudaError) -> Answer<ErrorText> {
         Ok(last_words(error).unwrap_or_else(|| error.into()))
     }
+}
+
+/// What the driver says of an image that it does not load, which ends in a zero if it is a text.
+fn why_not_loaded(image: &[u8]) -> String {
+    let mut log = vec![0_u8; LOG];
+    let mut options =
+        [JitOption::CU_JIT_ERROR_LOG_BUFFER, JitOption::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+    // A number is passed in the place of a pointer.
+    let mut values: [*mut c_void; 2] =
+        [log.as_mut_ptr().cast(), std::ptr::without_provenance_mut(LOG)];
+    let mut module = std::ptr::null_mut();
+    // SAFETY: as where it was loaded; the log has as many bytes as is said, and lives until the call returns.
+    unsafe {
+        sys::cuModuleLoadDataEx(
+            &raw mut module,
+            image.as_ptr().cast(),
+            options.len() as u32,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    }
+    .result()
+    .ok();
+    let said = log.split(|&byte| byte == 0).next().unwrap_or_default();
+    let said = String::from_utf8_lossy(said).trim().to_owned();
+    if said.is_empty() { "the GPU's driver does not compile it".to_owned() } else { said }
 }
 
 /// The bytes of a parameter in words, so that it is aligned whatever its type.

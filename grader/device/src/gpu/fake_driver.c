@@ -34,6 +34,10 @@ Result cuModuleLoadData(void **module, const char *image) {
     *module = &pending;
     return strcmp(image, "module") == 0 ? 0 : 200;
 }
+Result cuModuleLoadDataEx(void **module, const char *image, unsigned count, int *options, void **values) {
+    if (count == 2 && options[0] == 5 && options[1] == 6) snprintf(values[0], (size_t)values[1], "line 1: no such thing as %s", image);
+    return cuModuleLoadData(module, image);
+}
 Result cuModuleUnload(void *module) { return 0; }
 Result cuModuleGetFunction(void **function, void *module, const char *name) {
     return (*function = strdup(name)) && *name == '_' ? 0 : 500;

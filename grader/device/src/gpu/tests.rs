@@ -313,6 +313,8 @@ fn host_code_finds_a_whole_device() {
     let mut launch = Launch { module, kernel: "_doubles".into(), ..Launch::default() };
     launch.params = vec![vec![0; 8], vec![0; 8], vec![0; 2]];
     assert_eq!(gpu.launch(launch), Err(CudaError::INVALID_VALUE));
+    assert_eq!(gpu.load(Code::ptx("nonsense")), Err(CudaError(200)));
+    assert_eq!(gpu.load_error().unwrap(), "line 1: no such thing as nonsense");
     gpu.unload(module).unwrap();
     assert_eq!(gpu.kernel(module, "_doubles"), Err(CudaError::INVALID_RESOURCE_HANDLE));
     assert!(gpu.clear());
