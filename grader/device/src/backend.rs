@@ -59,6 +59,12 @@ pub trait Backend: Sync {
     /// # Errors
     /// The machine cannot run it (no driver, unsupported instruction): never a mistake of the student.
     fn run(&self, case: &Case) -> Result<Run, Failure>;
+    /// As [`Backend::run`], for a case on which no verdict depends: `None` where the virtual machine would have much more to do than a
+    /// usual kernel gives it.
+    ///
+    /// # Errors
+    /// As [`Backend::run`].
+    fn try_out(&self, case: &Case) -> Result<Option<Run>, Failure>;
     /// Runs the case again from fresh memory, for the `nth` time from 0: what it leaves to chance may come out otherwise,
     /// and does where the backend can choose. What the tensors hold then; `None` after the last time, or if a run said
     /// nothing.

@@ -65,9 +65,9 @@ impl<'a, 's> Trials<'a, 's> {
 }
 
 impl Trial<'_> {
-    /// What the program leaves; `None` if it cannot run the case.
+    /// What the program leaves; `None` if it cannot run the case, or takes far longer there than it should.
     pub fn run(&self) -> Option<&Run> {
-        self.run.get_or_init(|| self.backend.run(&self.case).ok()).as_ref()
+        self.run.get_or_init(|| self.backend.try_out(&self.case).ok().flatten()).as_ref()
     }
 
     /// The verdict on the run; `None` if the case cannot run.

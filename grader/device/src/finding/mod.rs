@@ -245,6 +245,11 @@ impl Problem {
         self.name() == ENDLESS
     }
 
+    /// Whether the program was stopped because it had not come to its end, or did far too much.
+    pub fn is_too_much(&self) -> bool {
+        self.is_endless() || matches!(self, Self::Check(FindingKind::TooMuchWork(_)))
+    }
+
     /// Whether two backends that report these speak of the same kind of mistake.
     pub fn is_like(&self, other: &Self) -> bool {
         self.name() == other.name()

@@ -97,6 +97,12 @@ const INSTRUCTIONS_FOR_EACH: u64 = 1_024;
 /// So many instructions are granted in any case.
 const LEAST_WORK: u64 = 1 << 32;
 
+/// As [`INSTRUCTIONS_FOR_EACH`], in a case that is only tried out: several times what solutions take, so that no kernel of a usual kind
+/// is left out.
+const TRIED_FOR_EACH: u64 = 64;
+/// So many instructions are granted such a case at least. They take about a second.
+const LEAST_TRIED: u64 = 1 << 28;
+
 /// Instructions that one warp may execute where the work is not known: so many take minutes.
 const LONGEST: u64 = 1 << 32;
 
@@ -145,7 +151,7 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn new(backend: &'a VmBackend, tensors: &'a [CaseTensor]) -> Result<Self, Failure> {
-        let (mut device, kernels) = backend.device(tensors);
+        let (mut device, kernels) = backend.device(backend.options(tensors));
         let placed = Placed::new(&mut device, tensors, |_| true).map_err(cannot_run)?;
         Ok(Self { kernels, device, placed })
     }
@@ -190,20 +196,24 @@ impl<'a> Session<'a> {
 }
 
 impl VmBackend {
-    /// A device with nothing but the module, for a case of these tensors.
-    fn device(&self, tensors: &[CaseTensor]) -> (VmDevice, Kernels<'_>) {
+    /// What the launches of a case with these tensors may do.
+    fn options(&self, tensors: &[CaseTensor]) -> Options {
         let element = match self.budget {
             Some(_) => ElementWork::default(),
             None => element_work(tensors),
         };
-        let options = Options {
+        Options {
             budget: self.budget.unwrap_or_else(|| budget(tensors)),
             work: work_limit(tensors),
             element,
             printed: PRINTED,
             max_findings: MAX_FINDINGS,
             ..Options::default()
-        };
+        }
+    }
+
+    /// A device with nothing but the module.
+    fn device(&self, options: Options) -> (VmDevice, Kernels<'_>) {
         let mut device = VmDevice::new(options);
         let module = device.add(Arc::clone(&self.module));
         (device, Kernels { module, symbols: &self.kernels })
@@ -221,19 +231,34 @@ impl VmBackend {
     }
 
     fn run_tensors(&self, tensors: &[CaseTensor], launches: &[CaseLaunch]) -> Result<Run, Failure> {
-        let run = |unwritten| self.run_holding(tensors, launches, unwritten);
+        self.run_with(&self.options(tensors), tensors, launches)
+    }
+
+    fn run_with(
+        &self,
+        options: &Options,
+        tensors: &[CaseTensor],
+        launches: &[CaseLaunch],
+    ) -> Result<Run, Failure> {
+        // In which memory holds this until something writes it.
+        let run = |unwritten| {
+            let (device, kernels) = self.device(options.clone());
+            run::run(&mut device.with_unwritten(unwritten), kernels, tensors, launches)
+        };
         unwritten::dismiss(tensors, run(Unwritten::default())?, run)
     }
 
-    /// A run in which memory holds this until something writes it.
-    fn run_holding(
+    /// As [`Self::run_tensors`]; `None` where that takes far more instructions than a usual kernel.
+    fn try_tensors(
         &self,
         tensors: &[CaseTensor],
         launches: &[CaseLaunch],
-        unwritten: Unwritten,
-    ) -> Result<Run, Failure> {
-        let (device, kernels) = self.device(tensors);
-        run::run(&mut device.with_unwritten(unwritten), kernels, tensors, launches)
+    ) -> Result<Option<Run>, Failure> {
+        let work = work(tensors).saturating_mul(TRIED_FOR_EACH).max(LEAST_TRIED);
+        let options = Options { work, element: ElementWork::default(), ..self.options(tensors) };
+        let run = self.run_with(&options, tensors, launches)?;
+        let is_cut_off = run.findings.iter().any(|finding| finding.problem.is_too_much());
+        Ok((!is_cut_off).then_some(run))
     }
 }
 
@@ -253,6 +278,13 @@ impl Backend for VmBackend {
             return Ok(run::stopped(&case.tensors, refused, Instant::now()));
         }
         self.run_tensors(&case.tensors, &case.launches)
+    }
+
+    fn try_out(&self, case: &Case) -> Result<Option<Run>, Failure> {
+        if self.limits.refused(case).is_some() {
+            return self.run(case).map(Some);
+        }
+        self.try_tensors(&case.tensors, &case.launches)
     }
 
     fn again(&self, case: &Case, nth: usize) -> Result<Option<Vec<RunTensor>>, Failure> {

@@ -185,6 +185,17 @@ fn an_endless_loop_ends_the_case_at_its_line() {
 }
 
 #[test]
+fn what_is_only_tried_out_is_given_up_where_it_takes_long() {
+    let tried = |kernel| backend().try_tensors(&tensors(), &[launch(kernel, N)]).unwrap();
+    assert!(tried("never_ends").is_none());
+    // Mistakes of other kinds are none of its business.
+    for kernel in ["twice", "reads_past"] {
+        let (tried, run) = (tried(kernel).unwrap(), run(kernel));
+        assert_eq!((tried.findings, tried.tensors.len()), (run.findings, run.tensors.len()));
+    }
+}
+
+#[test]
 fn a_block_of_many_warps_that_loop_does_not_take_many_times_as_long() {
     let launch = CaseLaunch { grid: [1, 1, 1], block: [1024, 1, 1], ..launch("never_ends", 1024) };
     let run = backend().with_budget(1 << 20).run_tensors(&tensors(), &[launch]).unwrap();
