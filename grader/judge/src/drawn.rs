@@ -281,7 +281,8 @@ fn shrink(
         true => TRIES_ENDLESS,
         false => TRIES,
     };
-    let mut search = Search { backend, spec, seed, best: failing, left, work: WORK };
+    let tried = Vec::new();
+    let mut search = Search { backend, spec, seed, best: failing, tried, left, work: WORK };
     loop {
         let before = search.best.plan.clone();
         for flavour in search.best.plan.flavour.simpler() {
@@ -304,6 +305,8 @@ struct Search<'a> {
     spec: &'a Spec,
     seed: u64,
     best: Failing,
+    /// The cases that do not fail as the best one does: each round asks for those again that no other size has changed since.
+    tried: Vec<Plan>,
     /// How many cases may still run.
     left: usize,
     /// How many elements they may have.
@@ -338,7 +341,7 @@ impl Search<'_> {
 
     /// Whether the case of `plan` fails as the best one does; then it is the best.
     fn fails(&mut self, plan: Plan) -> Result<bool, Failure> {
-        if self.left == 0 {
+        if self.left == 0 || self.tried.contains(&plan) {
             return Ok(false);
         }
         let elements = draw::elements(self.spec, &plan).unwrap_or(0);
@@ -349,6 +352,8 @@ impl Search<'_> {
         let same = kind(&verdict) == kind(&self.best.verdict);
         if same {
             self.best = Failing { plan, case, verdict };
+        } else {
+            self.tried.push(plan);
         }
         Ok(same)
     }
