@@ -62,10 +62,11 @@ pub fn judge(
     let own = OnceLock::new();
     let at_literals =
         || own.get_or_init(|| DrawnCases::at_literals(drawn.spec, drawn.seed, program));
-    judge_with(machine, program, drawn, &|| Some(at_literals()))
+    let others = OtherCases::new(drawn.spec, drawn.seed);
+    judge_with(machine, program, (drawn, &others), &|| Some(at_literals()))
 }
 
-/// As [`judge`], without the cases for what the program compares with.
+/// As [`judge`], without the cases for what the program compares with. `others` are those of the same spec and seed.
 ///
 /// # Errors
 /// The machine cannot run a case.
@@ -73,14 +74,15 @@ pub fn judge_as_drawn(
     machine: &Machine,
     program: &Program,
     drawn: &DrawnCases<'_>,
+    others: &OtherCases<'_>,
 ) -> Result<Option<TestVerdict>, Failure> {
-    judge_with(machine, program, drawn, &|| None)
+    judge_with(machine, program, (drawn, others), &|| None)
 }
 
 fn judge_with<'d>(
     machine: &Machine,
     program: &Program,
-    drawn: &'d DrawnCases<'d>,
+    (drawn, others): (&'d DrawnCases<'d>, &OtherCases<'_>),
     own: &(dyn Fn() -> Option<&'d DrawnCases<'d>> + Sync),
 ) -> Result<Option<TestVerdict>, Failure> {
     let &DrawnCases { spec, seed, .. } = drawn;
@@ -117,7 +119,7 @@ fn judge_with<'d>(
         verdict = judgement::with_formula(smallest.verdict, &smallest.case);
         verdict.smallest = Some(smallest.plan.flavour);
     } else {
-        let others = OtherCases::of_drawn(spec, seed, first);
+        let others = others.for_drawn(first);
         verdict = diagnose((machine, program), &others, (&smallest.case, &run), verdict);
     }
     Ok(Some(verdict))

@@ -10,8 +10,8 @@ use puzzle::spec::{Check, Data, DataKind, SizeRange, Spec, Test};
 use std::array;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Tests that a suspicion is tried on, besides the one that failed.
 const MORE_TESTS: usize = 6;
@@ -40,9 +40,17 @@ const WILD: [DataKind; 4] = [
 /// Those of [`WILD`] whose rows are mostly too far from each other for an exponential.
 const FAR: usize = 2;
 
-/// The cases that follow from a spec and a seed, each built when it is first asked for.
+/// The cases that follow from a spec and a seed, for suspicions about a test or about a drawn case.
 #[derive(Debug)]
 pub struct OtherCases<'s> {
+    kept: Arc<KeptCases<'s>>,
+    /// The first drawn case that failed, if one did.
+    failed: Option<Plan>,
+}
+
+/// The cases that do not depend on what failed, each built when it is first asked for.
+#[derive(Debug)]
+struct KeptCases<'s> {
     spec: &'s Spec,
     seed: u64,
     /// The cases of the spec's tests, those of small tests first.
@@ -50,8 +58,6 @@ pub struct OtherCases<'s> {
     /// How many more elements may be kept of large tests.
     room: AtomicUsize,
     drawn: OnceLock<DrawnCases<'s>>,
-    /// The first drawn case that failed, if one did.
-    failed: Option<Plan>,
 }
 
 /// The cases of a test: as it stands, and with wilder data.
@@ -81,13 +87,14 @@ impl<'s> OtherCases<'s> {
         tests.retain(|of_test| of_test.elements <= MAX_ELEMENTS);
         tests.sort_by_key(|of_test| of_test.elements);
         let (seed, room) = (seed.wrapping_add(1), AtomicUsize::new(LARGE_KEPT));
-        Self { spec, seed, tests, room, drawn: OnceLock::new(), failed: None }
+        let kept = KeptCases { spec, seed, tests, room, drawn: OnceLock::new() };
+        Self { kept: Arc::new(kept), failed: None }
     }
 
-    /// As [`Self::new`], for a suspicion about a drawn case. `plan` is that of the case from which it was reduced, which comes last, and
+    /// The same cases for a suspicion about a drawn one. `plan` is that of the case from which it was reduced, which comes last, and
     /// then again with other data: only cases like this may show what is wrong.
-    pub(crate) fn of_drawn(spec: &'s Spec, seed: u64, plan: Plan) -> Self {
-        Self { failed: Some(plan), ..Self::new(spec, seed) }
+    pub(crate) fn for_drawn(&self, plan: Plan) -> Self {
+        Self { kept: Arc::clone(&self.kept), failed: Some(plan) }
     }
 
     /// Cases like `case` whose `tensor` is computed by the same kernels: the same test with other data and with wilder data, a few of the
@@ -99,22 +106,23 @@ impl<'s> OtherCases<'s> {
         most: usize,
     ) -> impl Iterator<Item = Cow<'_, Case>> {
         let computes = |test: &Test| test.outputs().iter().any(|name| name == tensor);
-        let (same, rest): (Vec<&CasesOfTest<'s>>, Vec<&CasesOfTest<'s>>) = self
+        let kept = &*self.kept;
+        let (same, rest): (Vec<&CasesOfTest<'s>>, Vec<&CasesOfTest<'s>>) = kept
             .tests
             .iter()
             .filter(|of_test| of_test.elements <= most && computes(of_test.test))
             .partition(|of_test| of_test.test.name == case.test);
         let same = same.into_iter().flat_map(move |of_test| {
-            let wild = (0..WILD.len()).map(move |kind| self.wild(of_test, kind));
-            [self.plain(of_test)].into_iter().chain(wild)
+            let wild = (0..WILD.len()).map(move |kind| kept.wild(of_test, kind));
+            [kept.plain(of_test)].into_iter().chain(wild)
         });
         let rest: Vec<&CasesOfTest<'s>> = spread(rest).collect();
         let small: Vec<&CasesOfTest<'s>> =
             rest.iter().copied().filter(|of_test| of_test.elements <= MAX_KEPT).collect();
-        let rest = rest.into_iter().map(move |of_test| self.plain(of_test));
+        let rest = rest.into_iter().map(move |of_test| kept.plain(of_test));
         // Last, for what is still in doubt.
-        let far = small.into_iter().map(move |of_test| self.wild(of_test, FAR));
-        let drawn = self.drawn(case, tensor).map(|case| Some(Cow::Borrowed(case)));
+        let far = small.into_iter().map(move |of_test| kept.wild(of_test, FAR));
+        let drawn = kept.drawn(case, tensor).map(|case| Some(Cow::Borrowed(case)));
         let (known, dims) = (case.known.clone(), case.dims.clone());
         let (name, users) = (tensor.to_owned(), users(case, tensor));
         let all = same.chain(rest).chain(drawn).chain(far).flatten().chain(self.redrawn());
@@ -128,7 +136,7 @@ impl<'s> OtherCases<'s> {
 
     /// The ranges of the sizes that a case can have; none if the spec draws no cases.
     pub(crate) fn ranges(&self) -> &'s [SizeRange] {
-        draw::drawn(self.spec).map_or(&[], |drawn| &drawn.ranges)
+        draw::drawn(self.kept.spec).map_or(&[], |drawn| &drawn.ranges)
     }
 
     /// A case with the kernels and sizes of `case`, but for some sizes, and with the `nth` data of a flavour; `None` if that is not possible.
@@ -149,9 +157,25 @@ impl<'s> OtherCases<'s> {
         }
         let plan =
             Plan { number: 0, free, kernels, flavour, turn: 0, literals: Vec::new(), before: None };
-        draw::build_exactly(self.spec, &plan, self.seed.wrapping_add(nth))
+        let KeptCases { spec, seed, .. } = *self.kept;
+        draw::build_exactly(spec, &plan, seed.wrapping_add(nth))
     }
 
+    fn redrawn(&self) -> impl Iterator<Item = Cow<'_, Case>> {
+        let KeptCases { spec, seed, .. } = *self.kept;
+        let seed_of = move |nth| seed.wrapping_sub(1).wrapping_add(nth);
+        let build = move |(plan, nth)| draw::build_exactly(spec, plan, seed_of(nth));
+        let most = move |plan| {
+            let elements = draw::elements(spec, plan).unwrap_or(0).max(1);
+            REDRAWN.min((REDRAWN_ELEMENTS / elements) as u64)
+        };
+        let seeds =
+            self.failed.iter().flat_map(move |plan| (0..most(plan)).map(move |nth| (plan, nth)));
+        seeds.filter_map(build).map(Cow::Owned)
+    }
+}
+
+impl<'s> KeptCases<'s> {
     fn plain<'a>(&'a self, of_test: &'a CasesOfTest<'s>) -> Option<Cow<'a, Case>> {
         self.kept(of_test, &of_test.plain, || {
             oracle::build_case(self.spec, of_test.test, self.seed).ok()
@@ -185,18 +209,6 @@ impl<'s> OtherCases<'s> {
     fn takes(&self, elements: usize) -> bool {
         let less = |room: usize| room.checked_sub(elements);
         self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
-    }
-
-    fn redrawn(&self) -> impl Iterator<Item = Cow<'_, Case>> {
-        let seed = |nth| self.seed.wrapping_sub(1).wrapping_add(nth);
-        let build = move |(plan, nth)| draw::build_exactly(self.spec, plan, seed(nth));
-        let most = |plan| {
-            let elements = draw::elements(self.spec, plan).unwrap_or(0).max(1);
-            REDRAWN.min((REDRAWN_ELEMENTS / elements) as u64)
-        };
-        let seeds =
-            self.failed.iter().flat_map(move |plan| (0..most(plan)).map(move |nth| (plan, nth)));
-        seeds.filter_map(build).map(Cow::Owned)
     }
 
     fn drawn(&self, case: &Case, tensor: &str) -> impl Iterator<Item = &Case> {

@@ -38,14 +38,14 @@ pub(super) struct Caught<'a> {
 /// of the spec that shows it, if somebody reads the report, and otherwise by the fastest.
 pub(super) fn search<'a>(
     loaded: &'a Loaded<'_>,
-    drawn: &DrawnCases<'_>,
+    (drawn, cases_like): (&DrawnCases<'_>, &OtherCases<'_>),
     (kernel, program): (&WrongKernel, &Program),
     machine: &Machine,
     is_read: bool,
 ) -> Result<Search<'a>, Failure> {
     if kernel.caught_by == DRAWN {
         let verdict = if is_read {
-            drawn::judge_as_drawn(machine, program, drawn)?
+            drawn::judge_as_drawn(machine, program, drawn, cases_like)?
         } else {
             Some(drawn::first(machine, drawn)?)
         };

@@ -203,7 +203,7 @@ fn judge_wrong(
 ) -> Result<Judged, Failure> {
     let machine = Machine::new(program, None)?;
     let says = kernel.says.is_some();
-    let caught = match caught::search(loaded, drawn, (kernel, program), &machine, says)? {
+    let caught = match caught::search(loaded, (drawn, others), (kernel, program), &machine, says)? {
         Search::Missed(verdicts) => return Ok(Judged::problem(uncaught(kernel, &verdicts))),
         Search::Drawn(verdict) => {
             let problem = says.then(|| says::unsaid(loaded, kernel, program, &verdict)).flatten();

@@ -66,7 +66,8 @@ fn report(
     (kernel, program, own): (&WrongKernel, &Program, Namespace),
 ) -> Result<String, Failure> {
     let machine = Machine::new(program, None)?;
-    let verdict = match caught::search(loaded, drawn, (kernel, program), &machine, true)? {
+    let verdict = match caught::search(loaded, (drawn, others), (kernel, program), &machine, true)?
+    {
         Search::Missed(verdicts) => {
             return Ok(format!("{}\n", kernels::uncaught(kernel, &verdicts)));
         }
