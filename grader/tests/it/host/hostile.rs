@@ -490,7 +490,7 @@ forward = "y[i] = 2 * x[i]"
 [[call]]
 function = "void twice(const float* x, float* y, int n)"
 code = "twice(host(x), host(y), n);"
-seconds = 2
+seconds = 1
 "#;
 
 fn source(spec: &Path) -> String {
@@ -728,9 +728,6 @@ fn the_tests_of_a_submission_share_its_time() {
          { usleep(800000); for (int i = 0; i < n; i++) y[i] = 2 * x[i]; }\n"
             .to_owned()
     });
-    let file = dir.path().join("puzzles/01_twice.toml");
-    let shorter = fs::read_to_string(&file).unwrap().replace("seconds = 2", "seconds = 1");
-    fs::write(&file, shorter).unwrap();
     let (spec, program) = compiled(dir.path());
     let program = program.map_err(|failure| failure.render(false)).unwrap();
     let tests: Vec<&Test> = spec.tests.iter().collect();
