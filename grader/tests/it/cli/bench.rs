@@ -1,9 +1,13 @@
 //! A workbook of two small puzzles in a folder of its own, with a cache of its own.
 
 use super::{Output, output};
+use judge::grade;
+use puzzle::oracle;
+use puzzle::workbook::Workbook;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use toolchain::Toolchain;
 use toolchain::env::Env;
 
@@ -72,6 +76,19 @@ Every thread has *one* element, number $`i \\ge 0`$.
 </details>
 ";
 
+/// Copies a folder with all that is in it.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
 pub struct Bench {
     pub dir: tempfile::TempDir,
     nvcc: PathBuf,
@@ -79,6 +96,13 @@ pub struct Bench {
 
 impl Bench {
     pub fn new() -> Self {
+        let bench = Self::before_the_first_run();
+        copy(bench.cuda_headers(), &bench.path("cache"));
+        bench
+    }
+
+    /// Without a cache.
+    pub fn before_the_first_run() -> Self {
         let dir = tempfile::tempdir().unwrap();
         for folder in ["puzzles", "solutions", "book/src", "kernels/include", "home"] {
             fs::create_dir_all(dir.path().join(folder)).unwrap();
@@ -97,6 +121,27 @@ impl Bench {
             "# Summary\n\n# First steps\n- [02](02_double.md)\n- [05](05_again.md)\n",
         );
         bench
+    }
+
+    /// A cache with the text of CUDA's headers, and nothing that another kernel could take from it: to preprocess them takes twice as long
+    /// as to compile a kernel of these puzzles.
+    fn cuda_headers(&self) -> &'static Path {
+        static CACHE: OnceLock<tempfile::TempDir> = OnceLock::new();
+        let make = || {
+            let cache = tempfile::tempdir().unwrap();
+            let env = Env::current().with("GRADER_CACHE", cache.path()).with("NVCC", &self.nvcc);
+            let toolchain =
+                Toolchain::locate(&env, None).unwrap_or_else(|f| panic!("{}", f.render(false)));
+            let workbook = Workbook::open(self.dir.path()).unwrap();
+            let spec = self.path("puzzles/02_double.toml");
+            let spec = oracle::load(&spec, &spec).unwrap();
+            let other = self.path("puzzles/02_other.cu");
+            fs::write(&other, format!("{STUB}// None of the tests has this text.\n")).unwrap();
+            grade::compile(&toolchain, &workbook, &spec, &other, None).unwrap();
+            fs::remove_file(other).unwrap();
+            cache
+        };
+        CACHE.get_or_init(make).path()
     }
 
     pub fn path(&self, file: &str) -> PathBuf {

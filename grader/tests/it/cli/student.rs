@@ -61,7 +61,7 @@ fn help_names_every_command() {
 
 #[test]
 fn the_first_run_explains_itself() {
-    let bench = Bench::new();
+    let bench = Bench::before_the_first_run();
     assert_snapshot!(bench.page(&[]), @"
     Gradient Puzzles: 0 of 2 solved
 
@@ -288,7 +288,7 @@ fn a_browser_that_is_named_is_started() {
 
 #[test]
 fn clean_shows_and_removes_what_is_kept() {
-    let bench = Bench::new();
+    let bench = Bench::before_the_first_run();
     assert_eq!(bench.page(&["clean"]), "The grader keeps nothing in [workbook]/cache.\n");
     assert_eq!(bench.grade(&[]), 1);
     bench.write("cache/thesis.txt", "mine");
