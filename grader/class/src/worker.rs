@@ -271,6 +271,7 @@ fn can_compile(run: &Run<'_>) -> bool {
             headers: Headers::Offered { names: &[], workbook: root },
             base: root,
             arch: VirtualArch::default(),
+            asynchronous: false,
             debugger: false,
             gpu: None,
         };

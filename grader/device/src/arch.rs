@@ -13,22 +13,6 @@ pub fn of(spec: &Spec) -> VirtualArch {
     spec.arch.map_or_else(VirtualArch::default, |arch| VirtualArch(arch.sm()))
 }
 
-/// Parts of the names of what CUDA's headers make asynchronous from compute capability 8.0 on. Below it they copy at once, and a kernel that
-/// does not wait passes.
-const ASYNCHRONOUS: [&str; 3] = ["memcpy_async", "cuda_pipeline", "cuda/pipeline"];
-const FIRST_ASYNCHRONOUS: u32 = 80;
-
-/// The architecture for which a file with kernels of a puzzle is compiled, for the virtual machine or for a GPU of this architecture.
-pub fn of_source(spec: &Spec, source: &str, gpu: Option<u32>) -> VirtualArch {
-    let arch = of(spec);
-    let is_older = arch.0 < FIRST_ASYNCHRONOUS;
-    let runs_newer = gpu.is_none_or(|gpu| gpu >= FIRST_ASYNCHRONOUS);
-    if is_older && runs_newer && ASYNCHRONOUS.iter().any(|name| source.contains(name)) {
-        return VirtualArch(FIRST_ASYNCHRONOUS);
-    }
-    arch
-}
-
 /// Checks that a GPU is new enough for the kernels of a puzzle.
 ///
 /// # Errors

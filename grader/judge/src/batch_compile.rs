@@ -49,7 +49,8 @@ pub fn compile(
         include_dirs: &include_dirs,
         headers: Headers::Offered { names: &spec.headers, workbook: workbook.root() },
         base: folder.path(),
-        arch: arch::of_source(spec, &variants.concat(), None),
+        arch: arch::of(spec),
+        asynchronous: true,
         debugger: false,
         gpu: None,
     };

@@ -103,14 +103,13 @@ fn compile_kernels(
     debugger: bool,
     gpu: Option<u32>,
 ) -> Result<Compiled, Failure> {
-    // A file that cannot be read is the compiler's to report.
-    let text = std::fs::read_to_string(source).unwrap_or_default();
     toolchain.compile(&Request {
         source,
         include_dirs: &[workbook.include_dir()],
         headers: Headers::Offered { names: &spec.headers, workbook: workbook.root() },
         base: workbook.root(),
-        arch: arch::of_source(spec, &text, gpu),
+        arch: arch::of(spec),
+        asynchronous: true,
         debugger,
         gpu,
     })

@@ -32,6 +32,7 @@ fn run() -> Result<String, Failure> {
         headers: Headers::Any,
         base: source.parent().unwrap_or(&source),
         arch: args::arch(&arch.to_string_lossy()).map_err(usage)?,
+        asynchronous: false,
         debugger: false,
         gpu: None,
     })?;

@@ -133,6 +133,7 @@ fn trial(nvcc: &Nvcc, env: &Env) -> Check {
             headers: Headers::Any,
             base,
             arch: VirtualArch::default(),
+            asynchronous: false,
             debugger: false,
             gpu: None,
         };

@@ -30,6 +30,12 @@ impl Bench {
         Self { workbook, toolchain, folder }
     }
 
+    /// With a header of the submission's own beside the file.
+    pub fn with_header(self, name: &str, text: &str) -> Self {
+        std::fs::write(self.folder.path().join(name), text).unwrap();
+        self
+    }
+
     /// The case of the spec's first test, and what became of it, for each seed.
     pub fn judge(&self, spec: &str, seeds: Range<u64>) -> Vec<(Case, TestVerdict)> {
         self.judge_with(Detail::Full, spec, seeds)

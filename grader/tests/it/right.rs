@@ -184,7 +184,9 @@ fn what_a_block_left_may_not_decide_a_result() {
 fn asynchronous_copies_are_so_and_must_be_waited_for() {
     for (wait, found) in [("__pipeline_wait_prior(0);", None), ("", Some("copy-in-flight"))] {
         let kernel = COPIED.replace("WAIT", wait);
-        for (_, verdict) in Bench::new(&kernel).judge(ROWS_SPEC, 0..1) {
+        let of_header = Bench::new("#include \"rows.cuh\"").with_header("rows.cuh", &kernel);
+        let benches = [Bench::new(&kernel), of_header];
+        for (_, verdict) in benches.iter().flat_map(|bench| bench.judge(ROWS_SPEC, 0..1)) {
             let name = verdict.findings.first().map(|finding| finding.problem.name());
             assert_eq!((verdict.passed(), name), (found.is_none(), found));
         }

@@ -19,6 +19,7 @@ use super::messages::{Level, Message};
 use super::nvcc::NvccFrontEnd;
 use super::ptx::rename_files;
 use super::source_file::{SourceFile, read_source, shown};
+use super::usage::Usage;
 use super::wheels;
 use diagnostic::{Diagnostic, Severity};
 use diagnostic::{Failure, FailureKind};
@@ -43,10 +44,23 @@ pub struct Request<'a> {
     pub base: &'a Path,
     /// Architecture of the PTX.
     pub arch: VirtualArch,
+    /// Take the first architecture on which copies that the source may wait for are asynchronous, if that is newer and the GPU runs it. On
+    /// older ones a kernel that does not wait is correct.
+    pub asynchronous: bool,
     /// Compile for a debugger: not optimised, with the names of variables.
     pub debugger: bool,
     /// Also make machine code for this GPU: 90 for `sm_90`.
     pub gpu: Option<u32>,
+}
+
+impl Request<'_> {
+    /// The architecture for a source that uses this.
+    fn arch(&self, usage: Usage) -> VirtualArch {
+        let first = VirtualArch::FIRST_ASYNCHRONOUS;
+        let runs = self.gpu.is_none_or(|gpu| gpu >= first.0);
+        let is_raised = self.asynchronous && usage.asynchronous() && runs;
+        if is_raised && self.arch.0 < first.0 { first } else { self.arch }
+    }
 }
 
 /// What a compilation gave.
@@ -154,7 +168,7 @@ impl Toolchain {
             include_dirs: &roots.folders[1..],
             students: &students,
             readable: request.headers.readable(&students),
-            arch: request.arch,
+            arch: request.arch(inputs.usage),
             debugger: request.debugger,
             library: inputs.usage.library(),
             inline_ptx: inputs.usage.inline_ptx(),
@@ -252,7 +266,7 @@ impl Toolchain {
             include_dirs: request.include_dirs,
             students: slice::from_ref(&path),
             readable: request.headers.readable(&readable),
-            arch: request.arch,
+            arch: request.arch(inputs.usage),
             debugger: request.debugger,
             inline_ptx: inputs.usage.inline_ptx(),
             supplied: inputs.usage.supplied(),

@@ -15,6 +15,8 @@ pub struct VirtualArch(pub u32);
 impl VirtualArch {
     /// `compute_90a`, which has instructions that no other architecture has, such as `wgmma`. Nothing else has this number.
     pub const HOPPER: Self = Self(90_000);
+    /// The first for which CUDA's headers make asynchronous copies what their name says. Below it they copy at once.
+    pub const FIRST_ASYNCHRONOUS: Self = Self(80);
 
     /// Major and minor number of the compute capability that a device has to report for it.
     pub fn capability(self) -> (u32, u32) {

@@ -50,6 +50,9 @@ const DEVICE_WORDS: [&str; 6] =
 /// Words without which there is no PTX in a source itself.
 const INLINE_PTX: [&str; 3] = ["asm", "__asm", "__asm__"];
 
+/// Parts of the names of what CUDA's headers make asynchronous from `VirtualArch::FIRST_ASYNCHRONOUS` on.
+const ASYNCHRONOUS: [&str; 3] = ["memcpy_async", "cuda_pipeline", "cuda/pipeline"];
+
 /// What a source can name of the C++ standard library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StandardLibrary {
@@ -70,6 +73,7 @@ pub struct Usage {
     foreign: bool,
     device: bool,
     inline_ptx: bool,
+    asynchronous: bool,
     supplied: bool,
     library_headers: bool,
     libraries: [bool; LIBRARIES.len()],
@@ -88,6 +92,7 @@ impl Usage {
                 *used |= library.begins_with(word);
             }
         }
+        self.asynchronous |= ASYNCHRONOUS.iter().any(|name| text.contains(name));
         let pastes = text.contains("##") || text.contains("%:%:");
         self.device |= pastes;
         self.inline_ptx |= pastes;
@@ -123,6 +128,11 @@ impl Usage {
     /// May there be PTX in it? The compiler copies that without a look.
     pub fn inline_ptx(self) -> bool {
         self.inline_ptx
+    }
+
+    /// May there be copies in it that a kernel must wait for?
+    pub fn asynchronous(self) -> bool {
+        self.asynchronous
     }
 
     /// Does it include headers that not every CUDA has?
@@ -186,6 +196,16 @@ mod tests {
         ] {
             assert_eq!(usage(text, headers).device_code(), device_code, "{text} {headers:?}");
         }
+    }
+
+    #[test]
+    fn copies_that_may_be_waited_for_are_seen() {
+        for text in
+            ["#include <cuda_pipeline.h>", "cg::memcpy_async(b, s, x, n);", "<cuda/pipeline>"]
+        {
+            assert!(usage(text, &[]).asynchronous(), "{text}");
+        }
+        assert!(!usage("cudaMemcpyAsync(to, from, n, kind);", &[]).asynchronous());
     }
 
     #[test]

@@ -56,6 +56,7 @@ impl Bench {
             headers: Headers::Any,
             base: self.dir.path(),
             arch: VirtualArch::default(),
+            asynchronous: false,
             debugger: false,
             gpu,
         })

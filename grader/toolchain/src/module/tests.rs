@@ -43,6 +43,7 @@ fn compiled() -> (Vec<KernelDecl>, SourceFile) {
         headers: Headers::Any,
         base,
         arch,
+        asynchronous: false,
         debugger: false,
         gpu: None,
     };
