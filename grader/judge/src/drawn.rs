@@ -7,7 +7,7 @@ use crate::grade::{self, Detail, Machine, Program};
 use crate::judgement;
 use crate::other_cases::OtherCases;
 use crate::verdict::TestVerdict;
-use device::backend::Backend;
+use device::backend::{Backend, Run};
 use device::vm::VmBackend;
 use diagnostic::Failure;
 use puzzle::case::Case;
@@ -45,7 +45,16 @@ enum Outcome {
 struct Failing {
     plan: Plan,
     case: Case,
+    run: Run,
     verdict: TestVerdict,
+}
+
+impl Failing {
+    /// The verdict with what is known of the case without running it again.
+    fn into_verdict(self) -> TestVerdict {
+        let verdict = judgement::with_causes(self.verdict, &self.case, &self.run);
+        judgement::with_formula(verdict, &self.case)
+    }
 }
 
 /// Judges the drawn cases: one verdict for all of them, that of the smallest case that fails if one does. `None` if the
@@ -110,14 +119,14 @@ fn judge_with<'d>(
     }
     let Some((first, smallest)) = smallest else { return Ok(Some(passed(cases, time, seed))) };
     if smallest.case.elements() > LARGE {
-        return Ok(Some(judgement::with_formula(smallest.verdict, &smallest.case)));
+        return Ok(Some(smallest.into_verdict()));
     }
     let (run, mut verdict) = grade::judge_case(machine, program, &smallest.case, Detail::Full)?;
     verdict.smallest = Some(smallest.plan.flavour);
     if verdict.passed() {
         // What fails by chance may pass the second time.
-        verdict = judgement::with_formula(smallest.verdict, &smallest.case);
-        verdict.smallest = Some(smallest.plan.flavour);
+        let flavour = smallest.plan.flavour;
+        verdict = TestVerdict { smallest: Some(flavour), ..smallest.into_verdict() };
     } else {
         let others = others.for_drawn(first);
         verdict = diagnose((machine, program), &others, (&smallest.case, &run), verdict);
@@ -132,7 +141,7 @@ fn judge_with<'d>(
 pub fn first(machine: &Machine, drawn: &DrawnCases<'_>) -> Result<TestVerdict, Failure> {
     Ok(match first_failure((machine.backend(), Order::of(machine)), drawn, &|| None)? {
         Outcome::Pass(cases, time) => passed(cases, time, drawn.seed),
-        Outcome::Fail(failing) => judgement::with_formula(failing.verdict, &failing.case),
+        Outcome::Fail(failing) => failing.into_verdict(),
     })
 }
 
@@ -263,7 +272,7 @@ fn judged(
         return Ok(Judged::Passes(run.time));
     }
     let (plan, case) = (Plan { flavour, ..plan.clone() }, case.clone());
-    Ok(Judged::Fails(Box::new(Failing { plan, case, verdict })))
+    Ok(Judged::Fails(Box::new(Failing { plan, case, run, verdict })))
 }
 
 fn passed(cases: usize, time: Duration, seed: u64) -> TestVerdict {
@@ -350,10 +359,10 @@ impl Search<'_> {
         let Some(work) = self.work.checked_sub(elements) else { return Ok(false) };
         let Some(case) = draw::build_exactly(self.spec, &plan, self.seed) else { return Ok(false) };
         (self.left, self.work) = (self.left - 1, work);
-        let (_, verdict) = grade::run_and_judge(self.backend, &case)?;
+        let (run, verdict) = grade::run_and_judge(self.backend, &case)?;
         let same = kind(&verdict) == kind(&self.best.verdict);
         if same {
-            self.best = Failing { plan, case, verdict };
+            self.best = Failing { plan, case, run, verdict };
         } else {
             self.tried.push(plan);
         }

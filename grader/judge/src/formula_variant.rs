@@ -1,6 +1,7 @@
 //! Which wrong formula gives exactly what the kernel computed? Found with the data of the failing test, and believed once the
 //! kernel has run with other data, and where the spec has such tests at other sizes, and gave the same wrong formula's values again.
 
+use crate::judgement;
 use crate::trials::{Trial, Trials};
 use crate::verdict::{Cause, FormulaVariant, TestVerdict};
 use device::backend::Run;
@@ -102,8 +103,9 @@ fn size_of_factor(trials: &Trials<'_, '_>, case: &Case, name: &str, factor: f64)
         if sizes.is_empty() {
             break;
         }
-        let Some(verdict) = trial.verdict() else { continue };
+        let Some((run, verdict)) = trial.run().zip(trial.verdict()) else { continue };
         let other = &*trial.case;
+        let verdict = judgement::with_causes(verdict.clone(), other, run);
         let diff = verdict.diffs.iter().find(|diff| diff.tensor.name == name);
         let factor = match diff.map(|diff| &diff.cause) {
             None => 1.0,

@@ -355,6 +355,7 @@ pub fn detailed(
     detail: Detail,
 ) -> TestVerdict {
     let source = &program.compiled.source.text;
+    verdict = judgement::with_causes(verdict, case, run);
     let with_formula = |verdict| match detail {
         Detail::Full => judgement::with_formula(verdict, case),
         Detail::Brief => verdict,
@@ -411,6 +412,7 @@ fn see_more(vm: &dyn Backend, case: &Case, mut verdict: TestVerdict) -> TestVerd
     let Ok((run, seen)) = run_and_judge(vm, case) else { return verdict };
     if verdict.passed() {
         let TestVerdict { time, largest, .. } = verdict;
+        let seen = judgement::with_causes(seen, case, &run);
         return TestVerdict { time, largest, ..seen };
     }
     let seen = [run.findings, run.unused_reads].concat();

@@ -5,7 +5,7 @@ use device::backend::{Run, RunTensor};
 use device::finding::{Element, Problem, SourceLoc, ThreadId};
 use device::provenance::ElementRead;
 use device::provenance::Provenance;
-use judge::judgement::{element_to_trace, judge, with_formula, with_provenance};
+use judge::judgement::{element_to_trace, judge, with_causes, with_formula, with_provenance};
 use judge::verdict::{Deviation, Mismatch, TensorDiff, TestVerdict};
 use ptxvm::finding::{AccessKind, OutOfBounds, Space};
 use puzzle::case::{Case, Role};
@@ -153,7 +153,8 @@ pub(super) fn verdict(
     });
     let time = Duration::from_micros(3210);
     let run = Run { tensors: tensors.collect(), time, ..Run::default() };
-    let verdict = with_formula(judge(&case, &run), &case);
+    let verdict = with_causes(judge(&case, &run), &case, &run);
+    let verdict = with_formula(verdict, &case);
     let Some((index, flat)) = element_to_trace(&case, &verdict) else { return verdict };
     let (stored, reads) = element(&case.tensors[index].tensor, flat);
     let id = ThreadId { block: [0; 3], thread: [flat as u32, 0, 0] };

@@ -9,6 +9,6 @@ mod require;
 mod trace;
 
 pub use details::{element_to_trace, with_expansion, with_formula, with_provenance};
-pub use outputs::judge;
+pub use outputs::{judge, with_causes};
 pub use repeat::repeated;
 pub use require::pictures;

@@ -1,6 +1,6 @@
 //! Compares what a run left in the tensors of a case with what is expected.
 
-use super::cause::Alike;
+use super::cause::{self, Alike};
 use super::{compare, require};
 use crate::verdict::{Cause, Largest, TensorDiff, TestVerdict};
 use device::backend::{Run, RunTensor};
@@ -12,7 +12,7 @@ use puzzle::tensor::Tensor;
 /// Compares every element of every output with what is expected, and every input with what it was.
 ///
 /// What contradicts the case itself (a tensor missing from the run or of another length) becomes a finding, so that it
-/// can never pass.
+/// can never pass. What the patterns of the errors show is added by [`with_causes`]: of most cases that are run, only whether they pass is asked.
 pub fn judge(case: &Case, run: &Run) -> TestVerdict {
     let (mut findings, mut diffs) = judge_tensors(&case.tensors, &case.launches, run);
     // What comes of a run with mistakes is no result.
@@ -29,7 +29,6 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
         diffs.clear();
     }
     let mut diffs = causes_first(case, diffs);
-    name_exchanged(&case.tensors, run, &mut diffs);
     let correct = correct_sources(case, &diffs);
     if let Some(first) = diffs.first_mut() {
         first.correct_sources = correct;
@@ -49,6 +48,67 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
         smallest: None,
         largest: if case.options.differences { largest(&case.tensors, run) } else { Vec::new() },
     }
+}
+
+/// Adds to the verdict on a run what the pattern of the errors in each output shows.
+pub fn with_causes(mut verdict: TestVerdict, case: &Case, run: &Run) -> TestVerdict {
+    for diff in &mut verdict.diffs {
+        let name = &diff.tensor.name;
+        let is_it = |given: &CaseTensor| given.wanted().is_some_and(|(t, _)| t.name == *name);
+        let Some(at) = case.tensors.iter().position(is_it) else { continue };
+        diff.cause = run.tensors.get(at).and_then(|got| likely_cause(case, at, diff, got));
+    }
+    name_exchanged(&case.tensors, run, &mut verdict.diffs);
+    verdict
+}
+
+/// What the pattern of the errors of `diff` shows, which is that of the tensor at `at`.
+fn likely_cause(case: &Case, at: usize, diff: &TensorDiff, got: &RunTensor) -> Option<Cause> {
+    let tensors = &case.tensors;
+    let CaseTensor { tensor, .. } = &tensors[at];
+    let (wanted, expected) = tensors[at].wanted()?;
+    let launch = last_launch_with(&case.launches, at);
+    // Only in a row of threads one block has the first elements. Host code has no threads of its own, and one thread no block.
+    let is_row =
+        |l: &&CaseLaunch| l.block[0] > 1 && l.block[1..] == [1, 1] && l.grid[1..] == [1, 1];
+    let vectors: Vec<(&str, &[f64])> = tensors.iter().filter_map(vector).collect();
+    let same_shape = || tensors.iter().filter(|other| other.tensor.shape == tensor.shape);
+    let alike: Vec<Alike> = same_shape()
+        .filter_map(|other| {
+            let Tensor { name, dtype, .. } = &other.tensor;
+            Some(Alike { name, dtype: *dtype, values: other.start()? })
+        })
+        .collect();
+    // Whole numbers alone are compared with one value.
+    let others: Vec<(Tensor, Vec<f64>)> = same_shape()
+        .filter_map(|other| {
+            let (other, expected) = other.wanted()?;
+            let is_other = other.name != wanted.name && !other.dtype.is_float();
+            let values = expected.iter().map(|element| element.value);
+            is_other.then(|| (other, values.collect()))
+        })
+        .collect();
+    let outputs: Vec<Alike> = others
+        .iter()
+        .map(|(Tensor { name, dtype, .. }, values)| Alike { name, dtype: *dtype, values })
+        .collect();
+    let rows = tensor.shape.first().copied().unwrap_or(0);
+    let columns: Vec<(String, Vec<f64>)> =
+        tensors.iter().flat_map(|other| columns(other, rows)).collect();
+    cause::likely(&cause::View {
+        shape: &wanted.shape,
+        dtype: wanted.dtype,
+        expected,
+        got: &got.values,
+        written: &got.written,
+        wrong: &diff.wrong,
+        start: tensors[at].start(),
+        block: launch.filter(is_row).map_or(0, |l| l.block[0] as usize),
+        vectors: &vectors,
+        alike: &alike,
+        outputs: &outputs,
+        columns: &columns,
+    })
 }
 
 /// What is worth knowing of a read whose value no result depends on.
@@ -160,7 +220,6 @@ fn judge_tensors(
             ),
         ));
     }
-    let vectors: Vec<(&str, &[f64])> = tensors.iter().filter_map(vector).collect();
     let missing = RunTensor { values: Vec::new(), written: Vec::new() };
     for (index, case_tensor) in tensors.iter().enumerate() {
         let CaseTensor { tensor, role } = case_tensor;
@@ -189,43 +248,7 @@ fn judge_tensors(
             if are_correct(expected, &got.values, &got.written) {
                 continue;
             }
-            // Only in a row of threads one block has the first elements. Host code has no threads of its own, and one thread no block.
-            let is_row =
-                |l: &&CaseLaunch| l.block[0] > 1 && l.block[1..] == [1, 1] && l.grid[1..] == [1, 1];
-            let block = launch.filter(is_row).map_or(0, |l| l.block[0] as usize);
-            let same_shape = || tensors.iter().filter(|other| other.tensor.shape == tensor.shape);
-            let alike: Vec<Alike> = same_shape()
-                .filter_map(|other| {
-                    let Tensor { name, dtype, .. } = &other.tensor;
-                    Some(Alike { name, dtype: *dtype, values: other.start()? })
-                })
-                .collect();
-            // Whole numbers alone are compared with one value.
-            let others: Vec<(Tensor, Vec<f64>)> = same_shape()
-                .filter_map(|other| {
-                    let (other, expected) = other.wanted()?;
-                    let is_other = other.name != wanted.name && !other.dtype.is_float();
-                    let values = expected.iter().map(|element| element.value);
-                    is_other.then(|| (other, values.collect()))
-                })
-                .collect();
-            let outputs: Vec<Alike> = others
-                .iter()
-                .map(|(Tensor { name, dtype, .. }, values)| Alike { name, dtype: *dtype, values })
-                .collect();
-            let rows = tensor.shape.first().copied().unwrap_or(0);
-            let columns: Vec<(String, Vec<f64>)> =
-                tensors.iter().flat_map(|other| columns(other, rows)).collect();
-            let reference = compare::Expected {
-                values: expected,
-                start: case_tensor.start(),
-                block,
-                vectors: &vectors,
-                alike: &alike,
-                outputs: &outputs,
-                columns: &columns,
-            };
-            diffs.extend(compare::diff(&wanted, &reference, got));
+            diffs.extend(compare::diff(&wanted, expected, got));
         } else if matches!(role, Role::Result) {
             compared += got.written.len();
             findings.extend(require::unwritten(tensor, got, launch));
