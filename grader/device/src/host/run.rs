@@ -220,21 +220,21 @@ impl Backend for HostBackend {
     }
 
     fn run(&self, case: &Case) -> Result<Run, Failure> {
-        let run = |unwritten| Ok(self.run_following(case, None, None, unwritten)?.run);
-        vm::unwritten::dismiss(&case.tensors, run(Unwritten::default())?, run)
+        Ok(self.run_within(case, None)?.0)
     }
 }
 
 impl HostBackend {
-    /// Runs one case from fresh memory, and says what that took. A program that uses more than `limit` counts as one that does not
-    /// end.
+    /// Runs one case from fresh memory as [`Backend::run`] does, and says what that took the first time. A program that uses more than
+    /// `limit` counts as one that does not end.
     ///
     /// # Errors
     /// As [`Backend::run`].
     pub fn run_within(&self, case: &Case, limit: Option<Usage>) -> Result<(Run, Usage), Failure> {
-        let Followed { run, usage, .. } =
-            self.run_following(case, limit, None, Unwritten::default())?;
-        Ok((run, usage))
+        let run = |unwritten| self.run_following(case, limit, None, unwritten);
+        let first = run(Unwritten::default())?;
+        let again = |unwritten| Ok(run(unwritten)?.run);
+        Ok((vm::unwritten::dismiss(&case.tensors, first.run, again)?, first.usage))
     }
 
     /// The calls that change a tensor of a case, and all launches with what they store. It runs the case once more.
