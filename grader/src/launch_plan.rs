@@ -197,6 +197,7 @@ impl PlanLaunch {
             options: self.options,
             args: self.args.iter().map(arg).collect::<Result<_, _>>()?,
             constants: self.constants.iter().map(constant).collect::<Result<_, _>>()?,
+            moves_in: Vec::new(),
         })
     }
 }

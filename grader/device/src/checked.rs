@@ -7,6 +7,8 @@ use cudart::error::CudaError;
 use diagnostic::{Failure, FailureKind};
 use puzzle::case::{CaseLaunch, CaseTensor, Role};
 use puzzle::tensor::size_of;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 /// A device on which a run can be judged: beyond what CUDA asks of it, it holds tensors so that it notices what a kernel
@@ -91,27 +93,75 @@ pub enum Step<'a> {
     Read,
 }
 
+/// A copy of a tensor into memory in which another one was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TensorCopy {
+    /// The address of that memory.
+    pub to: u64,
+    /// Where the tensor lies until then.
+    pub from: u64,
+    /// Its length.
+    pub bytes: u64,
+}
+
 /// The tensors of a case in the memory of a device.
 #[derive(Debug)]
 pub struct Placed<'a> {
     tensors: &'a [CaseTensor],
     /// `None` for those that lie elsewhere.
     addresses: Vec<Option<u64>>,
+    /// Of the tensors that get the memory of others later: where they lie until then.
+    apart: BTreeMap<usize, u64>,
 }
 
 impl<'a> Placed<'a> {
-    /// Places the tensors for which `here` holds.
+    /// Places the tensors for which `here` holds, for these launches.
     ///
     /// # Errors
     /// As [`CheckedDevice::place`].
     pub fn new(
         device: &mut dyn CheckedDevice,
-        tensors: &'a [CaseTensor],
+        (tensors, launches): (&'a [CaseTensor], &[CaseLaunch]),
         here: impl Fn(usize) -> bool,
     ) -> Answer<Self> {
         let place = |(i, tensor)| here(i).then(|| device.place(tensor)).transpose();
-        let addresses = tensors.iter().enumerate().map(place).collect::<Answer<_>>()?;
-        Ok(Self { tensors, addresses })
+        let mut addresses: Vec<Option<u64>> =
+            tensors.iter().enumerate().map(place).collect::<Answer<_>>()?;
+        let mut apart = BTreeMap::new();
+        for &(tensor, other) in launches.iter().flat_map(|launch| &launch.moves_in) {
+            if let (Some(own), Some(others)) = (addresses[tensor], addresses[other]) {
+                apart.insert(tensor, own);
+                addresses[tensor] = Some(others);
+            }
+        }
+        Ok(Self { tensors, addresses, apart })
+    }
+
+    /// The copies before a launch, of tensors that get the memory of others then.
+    pub fn copies(&self, launch: &CaseLaunch) -> Vec<TensorCopy> {
+        let copy = |&(tensor, _): &(usize, usize)| {
+            let bytes = self.tensors[tensor].tensor.bytes() as u64;
+            Some(TensorCopy { to: self.address(tensor), from: *self.apart.get(&tensor)?, bytes })
+        };
+        launch.moves_in.iter().filter_map(copy).collect()
+    }
+
+    /// What a tensor holds after a run. Of one whose memory another tensor got, it is not known.
+    ///
+    /// # Errors
+    /// As [`CheckedDevice::contents`].
+    pub fn contents(&self, device: &mut dyn CheckedDevice, tensor: usize) -> Answer<Contents> {
+        let (of, address) = (&self.tensors[tensor], self.address(tensor));
+        let is_other = |other: &usize| *other != tensor && self.address(*other) == address;
+        if self.apart.keys().any(is_other) && !self.apart.contains_key(&tensor) {
+            return Ok(Contents::unknown(of));
+        }
+        device.contents(of, address)
+    }
+
+    /// Whether a tensor lies there until it gets the memory of another one.
+    pub fn is_apart(&self, address: u64) -> bool {
+        self.apart.values().any(|&from| from == address)
     }
 
     /// The tensors, wherever they lie.

@@ -1,7 +1,7 @@
 //! Runs the launches of a case on any device: places the tensors, launches, reads what the tensors hold.
 
 use crate::backend::{Run, no_such_kernel};
-use crate::checked::{CheckedDevice, Contents, Placed, Step, without_kernel};
+use crate::checked::{CheckedDevice, Contents, Placed, Step, TensorCopy, without_kernel};
 use crate::finding::Finding;
 use cudart::device::{Launch, Launched};
 use cudart::error::CudaError;
@@ -34,7 +34,7 @@ pub fn run(
     tensors: &[CaseTensor],
     launches: &[CaseLaunch],
 ) -> Result<Run, Failure> {
-    let placed = Placed::new(device, tensors, |_| true)
+    let placed = Placed::new(device, (tensors, launches), |_| true)
         .map_err(|error| without_kernel(device.explain(Step::Place, error)))?;
     let prepared: Vec<Launch> = launches
         .iter()
@@ -44,6 +44,11 @@ pub fn run(
     let mut printed = String::new();
     let mut halted = None;
     for (launch, prepared) in launches.iter().zip(prepared) {
+        for TensorCopy { to, from, bytes } in placed.copies(launch) {
+            device
+                .copy(to, from, bytes)
+                .map_err(|error| without_kernel(device.explain(Step::Place, error)))?;
+        }
         fill_constants(device, kernels, tensors, launch)?;
         match device.launch(prepared) {
             Ok(Launched { complete, fault, printed: text, .. }) => {
@@ -72,9 +77,9 @@ pub fn run(
     }
     let last = launches.last().map_or("", |launch| launch.kernel.as_str());
     let mut contents = Vec::new();
-    for (i, tensor) in tensors.iter().enumerate() {
-        let Contents { tensor, damage } = device
-            .contents(tensor, placed.address(i))
+    for i in 0..tensors.len() {
+        let Contents { tensor, damage } = placed
+            .contents(device, i)
             .map_err(|error| without_kernel(device.explain(Step::Read, error)))?;
         contents.push(tensor);
         let damage = damage.into_iter();

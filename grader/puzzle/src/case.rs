@@ -180,6 +180,9 @@ pub struct CaseLaunch {
     pub args: Vec<CaseArg>,
     /// The constants of the kernels' file that are filled before the launch.
     pub constants: Vec<CaseConstant>,
+    /// Tensors that are copied into the memory of others before the launch, each with that other one: memory which a program uses
+    /// again for its next data. They have that memory from then on.
+    pub moves_in: Vec<(usize, usize)>,
 }
 
 /// A `__constant__` variable, and the tensor that is copied into it.

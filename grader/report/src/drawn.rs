@@ -34,6 +34,9 @@ pub fn smallest(verdict: &TestVerdict) -> Option<String> {
         Flavour::AfterOthers => {
             "its data: small integers; the kernels or functions ran on others before, of other sizes"
         }
+        Flavour::InSameMemory => {
+            "its data: small integers; the kernels or functions ran on others before, in the same memory"
+        }
     };
     Some(format!("smallest case that fails: {}; {data}", sizes(verdict, ", ")))
 }

@@ -73,6 +73,8 @@ pub struct Test {
     pub inputs: Vec<Tensor>,
     /// What the same launches run before, at other sizes and on other data; its results do not count.
     pub before: Option<Box<Test>>,
+    /// Whether that runs in the memory of the test itself, which holds the data of the test only then: at the same sizes.
+    pub in_same_memory: bool,
     /// The values computed by hand.
     pub expect: Vec<Expect>,
     /// Where the expected values come from.
@@ -149,6 +151,7 @@ impl Test {
             };
             let mut before = Self::read(text, &before, sizes, tensors, launches)?;
             before.is_drawn = true;
+            read.in_same_memory = before.dims == read.dims;
             read.before = Some(Box::new(before));
         }
         Ok(read)
@@ -220,6 +223,7 @@ impl Test {
             about: raw.about.clone(),
             data,
             before: None,
+            in_same_memory: false,
             expect: Vec::new(),
             inputs,
             check: Check::Formula,

@@ -10,7 +10,7 @@ mod registry;
 mod stdio;
 mod streams;
 
-use crate::device::{Answer, Awaited, Due};
+use crate::device::{Answer, Awaited, Device, Due};
 use crate::error::{CudaError, SUCCESS};
 use std::cell::Cell;
 use std::os::unix::net::UnixStream;
@@ -56,6 +56,12 @@ pub fn synchronise() -> Answer<()> {
 /// its functions when they have returned. Work that nothing orders before that is a race.
 pub fn read_given(operation: &str) {
     enter(|client| client.read_given(operation));
+}
+
+/// Copies within the device for the caller of the program's functions, which waits for it: into memory that the program was given, from
+/// memory that it does not know.
+pub fn copy_given(to: u64, from: u64, bytes: u64) {
+    enter(|client| client.copy(to, from, bytes));
 }
 
 /// Prints the last output of the program's kernels when it ends.

@@ -279,6 +279,7 @@ mod tests {
             options: LaunchOptions::default(),
             args: Vec::new(),
             constants: Vec::new(),
+            moves_in: Vec::new(),
         }
     }
 

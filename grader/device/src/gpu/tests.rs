@@ -126,6 +126,7 @@ fn launches(kernels: &[&str]) -> Vec<CaseLaunch> {
         options: LaunchOptions::default(),
         args: args.clone(),
         constants: Vec::new(),
+        moves_in: Vec::new(),
     };
     kernels.iter().map(launch).collect()
 }
@@ -341,7 +342,7 @@ fn a_damaged_answer_is_no_result() {
     assert_eq!(failure.kind, FailureKind::Environment);
     assert!(failure.diagnostics[0].title.contains("damaged answer"), "{failure:?}");
     assert!(!gpu.clear() && gpu.free(1).is_err(), "nothing more is asked");
-    let placed = Placed::new(&mut gpu, &tensors, |_| false).unwrap();
+    let placed = Placed::new(&mut gpu, (&tensors, &[]), |_| false).unwrap();
     assert_eq!(gpu.findings(&placed).len(), 1);
 }
 

@@ -1,6 +1,7 @@
 //! What the grader asks of the child, and what the child says. The grader believes none of the latter: it only words
 //! what went wrong with it.
 
+use crate::checked::TensorCopy;
 use crate::sandbox::Bounds;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -40,6 +41,8 @@ pub struct Call {
     pub symbol: String,
     /// In the order of the glue.
     pub args: Vec<Arg>,
+    /// What the caller copies on the device before.
+    pub copies: Vec<TensorCopy>,
 }
 
 /// An argument of the glue.

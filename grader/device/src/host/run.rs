@@ -130,10 +130,11 @@ impl HostBackend {
         cancelled: &Arc<AtomicBool>,
         unwritten: Unwritten,
     ) -> Result<TestDevice<'a>, Failure> {
+        let placed = (&case.tensors[..], &case.launches[..]);
         if self.gpu.is_some() {
             let idle = lock(&self.idle).pop();
             let device = idle.map_or_else(|| Ok(IdleDevice::new(gpu::detect()?)), Ok)?;
-            return TestDevice::new(device, &case.tensors, on_host, None);
+            return TestDevice::new(device, placed, on_host, None);
         }
         let options = Options {
             budget: BUDGET,
@@ -155,7 +156,7 @@ impl HostBackend {
             device.expect_streams();
             device.delay_streams();
         }
-        TestDevice::new(IdleDevice::new(device), &case.tensors, on_host, Some(most))
+        TestDevice::new(IdleDevice::new(device), placed, on_host, Some(most))
     }
 }
 
@@ -385,7 +386,7 @@ impl HostBackend {
         let memory = HostMemory::write(&path.join(MEMORY), &[], &[]).map_err(room)?;
         let record = SharedRecord::default();
         let device = IdleDevice::new(Recorder::new(self.gpu.clone(), record.clone()));
-        let mut device = TestDevice::new(device, &tensors, &on_host, None)?;
+        let mut device = TestDevice::new(device, (&tensors, calls), &on_host, None)?;
         let job = self.job((&tensors, calls), &memory, &device)?;
         job.write(path).map_err(room)?;
         let cancelled = Arc::default();
@@ -451,7 +452,8 @@ impl HostBackend {
                 CaseArg::Value(dtype, value) => Arg::Value(encode(dtype, &[value])),
             };
             let args = launch.args.iter().map(arg).collect();
-            calls.push(Call { symbol: entry.symbol.clone(), args });
+            let copies = device.copies(launch);
+            calls.push(Call { symbol: entry.symbol.clone(), args, copies });
         }
         let on_device = |i: &usize| memory.place(*i, all).is_none();
         let range = |i: usize| (device.address(i), all[i].tensor.bytes() as u64);

@@ -3,7 +3,7 @@
 use super::trail::{Before, TracedLaunch, Trail, floats};
 use super::writers::{self, Followed, Writer};
 use crate::backend::LaunchShape;
-use crate::checked::{CheckedDevice, Contents, Placed, Step, without_kernel};
+use crate::checked::{CheckedDevice, Contents, Placed, Step, TensorCopy, without_kernel};
 use crate::finding::{Finding, HostFault, Problem};
 use cudart::device::{
     AccessedRange, Answer, Code, Device, Due, ErrorText, KernelInfo, Launch, Launched, Limit,
@@ -14,7 +14,7 @@ use cudart::frame::Bytes;
 use cudart::images::{ArrayShape, ImageObjectDesc, Region};
 use cudart::server;
 use diagnostic::Failure;
-use puzzle::case::CaseTensor;
+use puzzle::case::{CaseLaunch, CaseTensor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -140,11 +140,11 @@ impl<'a> TestDevice<'a> {
     /// The device has no room for the tensors.
     pub fn new(
         IdleDevice { mut device, clock: began }: IdleDevice,
-        tensors: &'a [CaseTensor],
+        (tensors, launches): (&'a [CaseTensor], &[CaseLaunch]),
         on_host: &[bool],
         max_threads: Option<u64>,
     ) -> Result<Self, Failure> {
-        let placed = Placed::new(device.as_mut(), tensors, |i| !on_host[i])
+        let placed = Placed::new(device.as_mut(), (tensors, launches), |i| !on_host[i])
             .map_err(|error| without_kernel(device.explain(Step::Place, error)))?;
         Ok(Self {
             device,
@@ -264,6 +264,23 @@ impl<'a> TestDevice<'a> {
         done
     }
 
+    /// Copies a tensor into the memory of another one, as the caller of the functions does between two calls. What changed that memory
+    /// before tells nothing of the tensor.
+    fn move_in(&mut self, to: u64, from: u64, bytes: u64) -> Answer<()> {
+        self.device.copy(to, from, bytes)?;
+        self.launched.clear();
+        self.trail = self.trail.as_ref().map(|_| Trail::default());
+        if let Some(tensor) = self.followed.as_ref().map(|followed| followed.tensor) {
+            self.follow(tensor);
+        }
+        Ok(())
+    }
+
+    /// The copies before a call of a function, of tensors that get the memory of others then.
+    pub fn copies(&self, call: &CaseLaunch) -> Vec<TensorCopy> {
+        self.placed.copies(call)
+    }
+
     /// The clock that host code is measured by.
     pub fn clock(&self) -> Clock {
         self.clock.clone()
@@ -293,9 +310,8 @@ impl<'a> TestDevice<'a> {
 
     /// What a tensor on the device holds now. After a crash a GPU gives nothing back: the finding of the crash tells why.
     pub fn contents(&mut self, tensor: usize) -> Contents {
-        let of = &self.placed.tensors()[tensor];
-        let contents = self.device.contents(of, self.placed.address(tensor));
-        contents.unwrap_or_else(|_| Contents::unknown(of))
+        let contents = self.placed.contents(self.device.as_mut(), tensor);
+        contents.unwrap_or_else(|_| Contents::unknown(&self.placed.tensors()[tensor]))
     }
 
     /// What the checks of the device found, with the paths that the compiler's names stand for, relative to a folder.
@@ -406,6 +422,9 @@ impl Device for TestDevice<'_> {
     }
 
     fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Answer<()> {
+        if self.placed.is_apart(from) {
+            return self.move_in(to, from, bytes);
+        }
         self.change(Writer::Copy, |device| device.copy(to, from, bytes))
     }
 
@@ -584,7 +603,7 @@ mod tests {
     fn a_gpu_serves_the_next_case_if_nothing_of_this_one_is_left() {
         let tensor = Tensor { name: "x".into(), dtype: DType::F32, shape: vec![4] };
         let tensors = [CaseTensor { tensor, role: Role::Workspace }];
-        let case = |idle| TestDevice::new(idle, &tensors, &[false], None).unwrap();
+        let case = |idle| TestDevice::new(idle, (&tensors, &[]), &[false], None).unwrap();
         let mut idle = IdleDevice::new(start("").unwrap());
         let before = free(&mut idle);
 

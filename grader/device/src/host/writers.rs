@@ -111,7 +111,7 @@ mod tests {
         let tensor = Tensor { name: "x".into(), dtype: DType::F32, shape: vec![4] };
         let tensors = [CaseTensor { tensor, role: Role::Workspace }];
         let mut device = VmDevice::new(Options::default());
-        let placed = Placed::new(&mut device, &tensors, |_| true).unwrap();
+        let placed = Placed::new(&mut device, (&tensors, &[]), |_| true).unwrap();
         let of = |bytes: &[u8]| of_bytes(bytes, &placed);
         let address = placed.address(0);
         assert_eq!(of(&address.to_le_bytes()), LaunchArg::Tensor(0, 0));
@@ -128,7 +128,7 @@ mod tests {
         let tensor = Tensor { name: "x".into(), dtype: DType::F32, shape: vec![1] };
         let tensors = [CaseTensor { tensor, role: Role::Workspace }];
         let device = IdleDevice::new(VmDevice::new(Options::default()));
-        let mut device = TestDevice::new(device, &tensors, &[false], None).unwrap();
+        let mut device = TestDevice::new(device, (&tensors, &[]), &[false], None).unwrap();
         device.follow(0);
         let address = device.address(0);
         let one = 1_f32.to_le_bytes();

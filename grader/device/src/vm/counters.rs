@@ -11,7 +11,7 @@ impl VmBackend {
     /// # Errors
     /// As [`Backend::run`](crate::backend::Backend::run).
     pub fn count(&self, case: &Case) -> Result<Counters, Failure> {
-        let mut session = Session::new(self, &case.tensors)?;
+        let mut session = Session::new(self, (&case.tensors, &case.launches))?;
         let mut all = Counters::default();
         for launch in &case.launches {
             let counters = session.launch(launch, ptxvm::launch_counted)?;

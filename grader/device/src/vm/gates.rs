@@ -13,7 +13,7 @@ impl VmBackend {
         let Some(last) = case.gates.iter().map(|gate| gate.launch).max() else {
             return Ok(Vec::new());
         };
-        let mut session = Session::new(self, &case.tensors)?;
+        let mut session = Session::new(self, (&case.tensors, &case.launches))?;
         let mut findings = Vec::new();
         for (index, launch) in case.launches.iter().enumerate().take(last + 1) {
             let counters = session.launch(launch, ptxvm::launch_counted)?;

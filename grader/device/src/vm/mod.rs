@@ -13,11 +13,12 @@ mod shared_module;
 pub(crate) mod unwritten;
 
 use crate::backend::{Backend, Run, RunTensor};
-use crate::checked::{CheckedDevice, Placed};
+use crate::checked::{CheckedDevice, Placed, TensorCopy};
 use crate::finding::Finding;
 use crate::launch_limits::LaunchLimits;
 use crate::run::{self, Kernels};
 pub(crate) use checked::cannot_run;
+use cudart::device::Device;
 use cudart::vm::VmDevice;
 use diagnostic::Failure;
 use ptxvm::{
@@ -150,9 +151,12 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn new(backend: &'a VmBackend, tensors: &'a [CaseTensor]) -> Result<Self, Failure> {
+    fn new(
+        backend: &'a VmBackend,
+        (tensors, launches): (&'a [CaseTensor], &[CaseLaunch]),
+    ) -> Result<Self, Failure> {
         let (mut device, kernels) = backend.device(backend.options(tensors));
-        let placed = Placed::new(&mut device, tensors, |_| true).map_err(cannot_run)?;
+        let placed = Placed::new(&mut device, (tensors, launches), |_| true).map_err(cannot_run)?;
         Ok(Self { kernels, device, placed })
     }
 
@@ -163,6 +167,9 @@ impl<'a> Session<'a> {
         run: impl FnOnce(&Module, &Kernel, &Launch, &mut Memory, &Options) -> Result<T, LaunchError>,
     ) -> Result<T, Failure> {
         let (kernels, tensors) = (self.kernels, self.placed.tensors());
+        for TensorCopy { to, from, bytes } in self.placed.copies(launch) {
+            self.device.copy(to, from, bytes).map_err(cannot_run)?;
+        }
         run::fill_constants(&mut self.device, kernels, tensors, launch)?;
         let prepared = run::prepare(&mut self.device, self.kernels, &self.placed, launch)?;
         let ran = self.device.launch_by(prepared, run).map_err(cannot_run)?;

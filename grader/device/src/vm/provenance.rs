@@ -62,7 +62,7 @@ impl VmBackend {
             return Ok(Provenance::default());
         };
         let thread = ThreadId { block: writer.block, thread: writer.thread };
-        let mut session = Session::new(self, tensors)?;
+        let mut session = Session::new(self, (tensors, launches))?;
         for launch in &launches[..last] {
             session.follow(launch, Follow::Nothing)?;
         }
@@ -78,7 +78,7 @@ impl VmBackend {
         tensor: usize,
         flat: usize,
     ) -> Result<Option<(usize, LastWriter)>, Failure> {
-        let mut session = Session::new(self, tensors)?;
+        let mut session = Session::new(self, (tensors, launches))?;
         let size = size_of(tensors[tensor].tensor.dtype);
         let Some(buffer) = session.buffer(tensor) else { return Ok(None) };
         let watch = Watchpoint { buffer, offset: (flat * size) as u64, size: size as u32 };

@@ -33,7 +33,7 @@ impl VmBackend {
         steps: usize,
         registers: impl FnOnce(&Kernel) -> Vec<Register>,
     ) -> Result<BlockRecording, Failure> {
-        let mut session = Session::new(self, &case.tensors)?;
+        let mut session = Session::new(self, (&case.tensors, &case.launches))?;
         for earlier in &case.launches[..launch] {
             session.launch(earlier, ptxvm::launch)?;
         }

@@ -18,7 +18,7 @@ impl VmBackend {
         nth: usize,
     ) -> Result<Option<Vec<RunTensor>>, Failure> {
         let Some(&schedule) = SCHEDULES.get(nth) else { return Ok(None) };
-        let mut session = Session::new(self, &case.tensors)?;
+        let mut session = Session::new(self, (&case.tensors, &case.launches))?;
         for launch in &case.launches {
             let ended = session.launch(launch, |module, kernel, start, memory, options| {
                 ptxvm::launch_reordered(module, kernel, start, memory, options, schedule)

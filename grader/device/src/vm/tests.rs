@@ -32,6 +32,7 @@ fn launch(kernel: &str, n: usize) -> CaseLaunch {
         options: LaunchOptions::default(),
         args,
         constants: Vec::new(),
+        moves_in: Vec::new(),
     }
 }
 

@@ -119,6 +119,8 @@ pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
             all.push(Some(second.clone()));
             how.push((set, Flavour::AfterOthers));
         }
+        all.push(Some(larger.clone()));
+        how.push((set, Flavour::InSameMemory));
         // Host code may keep what follows from some of the sizes until these change.
         for first in if spec.is_host() { drawer.differing_in_one(&larger) } else { Vec::new() } {
             before.insert(all.len(), first);
@@ -349,11 +351,15 @@ fn test(spec: &Spec, drawn: &DrawnSizes, plan: &Plan) -> Option<Test> {
     };
     let name = format!("{DRAWN}_{}", plan.number);
     let mut test = at(&plan.free, name.clone())?;
-    if plan.flavour == Flavour::AfterOthers
-        && let Some(before) = &plan.before
-    {
+    let before = match plan.flavour {
+        Flavour::AfterOthers => plan.before.as_ref(),
+        Flavour::InSameMemory => Some(&plan.free),
+        _ => None,
+    };
+    if let Some(before) = before {
         // The name decides about random data.
         test.before = Some(Box::new(at(before, name + "_before")?));
+        test.in_same_memory = plan.flavour == Flavour::InSameMemory;
     }
     Some(test)
 }
@@ -366,7 +372,8 @@ fn with_flavour(
     flavour: Flavour,
     seed: u64,
 ) -> Option<Case> {
-    let mut case = if matches!(flavour, Flavour::Integers | Flavour::AfterOthers) {
+    let of_test = [Flavour::Integers, Flavour::AfterOthers, Flavour::InSameMemory];
+    let mut case = if of_test.contains(&flavour) {
         oracle::build_case(spec, &test, seed).ok()?
     } else {
         let with = |quarters| with_values(spec, drawn, (&test, plan), (flavour, quarters), seed);

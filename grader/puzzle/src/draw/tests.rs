@@ -499,6 +499,29 @@ fn kernels_run_on_other_data_and_sizes_before_some_cases() {
     }
 }
 
+/// What a program keeps by the address of memory shows where memory is used again: all tensors of the calls that count have the memory of those
+/// before, at the same sizes and with other data.
+#[test]
+fn kernels_run_on_other_data_in_the_same_memory_before_some_cases() {
+    for (name, calls) in [("11_sgd.toml", 2), ("19_conv_gemm.toml", 1)] {
+        let spec = puzzle(name);
+        let is_it = |plan: &Plan| plan.flavour == Flavour::InSameMemory;
+        let drawn: Vec<Plan> = plans(&spec, 3).into_iter().filter(is_it).collect();
+        assert!(!drawn.is_empty(), "{name}");
+        for plan in drawn {
+            let (case, flavour) = build(&spec, &plan, 3).unwrap();
+            assert_eq!(flavour, Flavour::InSameMemory);
+            let half = case.tensors.len() / 2;
+            let pairs: Vec<(usize, usize)> = (0..half).map(|at| (at, at + half)).collect();
+            assert_eq!(case.launches.len(), 2 * calls);
+            assert_eq!(case.launches[calls].moves_in, pairs);
+            assert!(case.launches[..calls].iter().all(|launch| launch.moves_in.is_empty()));
+            let starts = |at: usize| case.tensors[at].start();
+            assert!(pairs.iter().any(|&(now, before)| starts(now) != starts(before)), "{name}");
+        }
+    }
+}
+
 /// One kernel multiplies by a sum, another one by its terms.
 #[test]
 fn no_factor_of_a_computed_sum_is_infinite() {

@@ -43,6 +43,9 @@ pub enum Flavour {
     Compared,
     /// Small integers, after the same kernels ran on others: a kernel may keep something from one launch for the next.
     AfterOthers,
+    /// Small integers, after the same kernels ran on others of the same sizes in the same memory: a program may keep what follows from
+    /// the contents of memory by its address.
+    InSameMemory,
 }
 
 impl Flavour {
@@ -86,7 +89,7 @@ impl Flavour {
     pub fn simpler(self) -> &'static [Self] {
         match self {
             Self::Integers => &[],
-            Self::Normal | Self::AfterOthers => &[Self::Integers],
+            Self::Normal | Self::AfterOthers | Self::InSameMemory => &[Self::Integers],
             _ => &[Self::Integers, Self::Normal],
         }
     }
@@ -160,7 +163,9 @@ pub(super) fn make(
         return None;
     }
     let values: Vec<f64> = match flavour {
-        Flavour::Integers | Flavour::Normal | Flavour::AfterOthers => return None,
+        Flavour::Integers | Flavour::Normal | Flavour::AfterOthers | Flavour::InSameMemory => {
+            return None;
+        }
         Flavour::Ties => {
             let few = [0.0, -0.0, 1.0, -1.0, 1.0, 2.0];
             // Zeros of both signs are the largest in the second half.

@@ -21,14 +21,20 @@ const RANGES: [u32; 6] = [9, 7, 5, 3, 2, 1];
 pub(super) fn build(spec: &Spec, test: &Test, seed: u64) -> Checked<Case> {
     let mut case = build_alone(spec, test, seed)?;
     if let Some(before) = &test.before {
-        run_before(build_alone(spec, before, seed)?, &mut case);
+        run_before(build_alone(spec, before, seed)?, &mut case, test.in_same_memory);
     }
     Ok(case)
 }
 
-/// Lets the launches of `case` run on the tensors of `before` first, whose results do not count.
-fn run_before(before: Case, case: &mut Case) {
+/// Lets the launches of `case` run on the tensors of `before` first, whose results do not count; then, if the tensors are the same but for
+/// what they hold, `in_same_memory`.
+fn run_before(before: Case, case: &mut Case, in_same_memory: bool) {
     let first = case.tensors.len();
+    if in_same_memory && let Some(launch) = case.launches.first_mut() {
+        let pairs = case.tensors.iter().zip(&before.tensors).enumerate();
+        let same = pairs.filter(|(_, (tensor, before))| tensor.tensor == before.tensor);
+        launch.moves_in = same.map(|(at, _)| (at, first + at)).collect();
+    }
     for mut tensor in before.tensors {
         tensor.tensor.name.push_str(" of the launch before");
         if let Role::Output(_) = tensor.role {
@@ -184,7 +190,7 @@ pub fn launch(spec: &Spec, test: &Test, call: &Call, known: &Values) -> CaseLaun
         tensor: *tensor,
     };
     let constants = constants.iter().map(constant).collect();
-    CaseLaunch { kernel, grid, block, shared, options, args, constants }
+    CaseLaunch { kernel, grid, block, shared, options, args, constants, moves_in: Vec::new() }
 }
 
 /// Inputs, these with what kernels are given, and outputs.

@@ -4,6 +4,7 @@ mod native;
 
 pub(crate) use native::close_all_but;
 
+use crate::checked::TensorCopy;
 use crate::sandbox;
 
 use super::job::{Arg, JOB, Job, Line, REPORT, SCRATCH};
@@ -75,6 +76,9 @@ fn run(folder: &Path) -> io::Result<()> {
     };
     for (i, call) in job.calls.iter().enumerate() {
         report.say(&Line::Calling(i));
+        for TensorCopy { to, from, bytes } in &call.copies {
+            cudart::client::copy_given(*to, *from, *bytes);
+        }
         let args: Vec<native::Pointer> = call
             .args
             .iter()

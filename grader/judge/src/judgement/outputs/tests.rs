@@ -31,6 +31,7 @@ fn launch() -> CaseLaunch {
         options: LaunchOptions::default(),
         args: vec![CaseArg::Tensor(0), CaseArg::Tensor(1)],
         constants: Vec::new(),
+        moves_in: Vec::new(),
     }
 }
 
