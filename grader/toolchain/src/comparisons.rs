@@ -318,11 +318,11 @@ impl Comparisons {
         remainders.iter().flat_map(next).collect()
     }
 
-    /// Adds a comparison of the index of a block: the grid must have a block with that number.
+    /// Adds a comparison of the index of a block: the grid must have a block with that number, and one that is not the first.
     fn add_block_index(&mut self, axis: usize, literal: i64) {
-        if let Some(blocks) = literal.checked_add(1).filter(|blocks| *blocks > 1) {
+        if let Some(blocks) = literal.checked_add(1).filter(|blocks| *blocks > 0) {
             let grid = GivenSum::from([(Given::Grid(axis), 1)]);
-            self.sums.entry((grid, blocks)).or_insert(Compared::Order);
+            self.sums.entry((grid, blocks.max(2))).or_insert(Compared::Order);
         }
     }
 
@@ -691,6 +691,8 @@ and.b32 %r4, %r3, 8191;
 setp.ne.s32 %p3, %r3, 5;
 mov.u32 %r5, %tid.x;
 setp.eq.s32 %p4, %r5, 0;
+mov.u32 %r6, %ctaid.z;
+setp.ne.s32 %p5, %r6, 0;
 }
 ";
         let one = |of, number, how| ((GivenSum::from([(of, 1)]), number), how);
@@ -698,6 +700,7 @@ setp.eq.s32 %p4, %r5, 0;
             one(Given::Grid(0), 6, Compared::Order),
             one(Given::Grid(0), 8192, Compared::Order),
             one(Given::Grid(1), 3, Compared::Equality),
+            one(Given::Grid(2), 2, Compared::Order),
             one(Given::Block(0), 200, Compared::Order),
         ];
         assert_eq!(comparisons(ptx, "k").sums, sums.into());

@@ -53,6 +53,9 @@ const WITH_CONSTANTS: usize = 8;
 /// Cases at a kernel's sizes with real values: it may round them for these sizes alone.
 const WITH_REALS: usize = 8;
 
+/// The same far from zero, where differences cancel.
+const WITH_OFFSETS: usize = 3;
+
 /// The number of the first case at a kernel's literals, beyond those of all others.
 const AT_LITERALS: usize = 10_000;
 
@@ -260,6 +263,10 @@ pub fn plans_at(spec: &Spec, seed: u64, literals: &Literals) -> Vec<Plan> {
             some.map(|free| (free.clone(), Flavour::NearConstants)).collect();
         let step = sizes.len().div_ceil(WITH_REALS).max(1);
         let reals = sizes.iter().step_by(step).map(|free| (free.clone(), Flavour::Normal));
+        let step = sizes.len().div_ceil(WITH_OFFSETS).max(1);
+        let far = sizes.iter().step_by(step).filter(|free| drawer.costs_at_most_a_long_case(free));
+        let far = far.map(|free| (free.clone(), Flavour::Offsets));
+        let reals = reals.chain(far);
         let some: Vec<(Dims, Flavour)> = some.into_iter().chain(reals).collect();
         let mut cases: Vec<(Dims, Flavour)> =
             sizes.into_iter().map(|free| (free, Flavour::Integers)).chain(some).collect();

@@ -183,6 +183,10 @@ impl<'a> Drawer<'a> {
             })
     }
 
+    pub fn costs_at_most_a_long_case(&self, free: &Dims) -> bool {
+        self.is_cheap(free, LONG_COST)
+    }
+
     fn is_cheap(&self, free: &Dims, most: u64) -> bool {
         self.fits(free, LONG_ELEMENTS, most)
     }

@@ -779,6 +779,20 @@ fn grids_are_as_large_as_a_kernel_asks() {
     assert!(plans.len() < 3, "{plans:?}");
 }
 
+/// A variance in one pass, for long rows alone, is wrong only far from zero.
+#[test]
+fn values_far_from_zero_come_at_the_sizes_of_a_kernel() {
+    let spec = puzzle("40_layernorm_forward.toml");
+    let sizes = vec![size_literal("layernorm_fwd", "H", 300, false)];
+    let plans = plans_at(&spec, 1, &Literals { sizes, ..Literals::default() });
+    let is_far = |plan: &Plan| plan.flavour == Flavour::Offsets && plan.free["H"] > 300;
+    assert!(
+        plans
+            .iter()
+            .any(|plan| is_far(plan) && build_of(&spec, plan, Flavour::Offsets, 1).is_some())
+    );
+}
+
 /// Where two inputs are multiplied, one of them has the smallest numbers, so that the product is not 0; each of them in some case.
 #[test]
 fn one_factor_has_the_smallest_numbers() {

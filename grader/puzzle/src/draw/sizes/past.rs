@@ -3,6 +3,7 @@
 use super::long::{BEYOND, Count};
 use super::{Drawer, LONG_COST, with_size};
 use indexmath::Dims;
+use spec::SizeRange;
 use std::collections::BTreeSet;
 
 /// How many of a kernel's reaches are passed, the longest first.
@@ -23,9 +24,8 @@ const SHORTER: i64 = 1 << 21;
 /// Sizes beside a long one: with those of 1 much is the same whatever an index is, such as the softmax of a single class.
 const FEW: i64 = 3;
 
-/// How many literals of indices all sizes are past at once, the largest first, and in how many orders they grow.
+/// How many literals of indices all sizes are past at once, the largest first.
 const MOST_TOGETHER: usize = 2;
-const ORDERS: usize = 2;
 
 impl Drawer<'_> {
     /// For each reach the sizes that pass it, one by one, with the others as small as they can be; then those with which a tensor has
@@ -33,9 +33,7 @@ impl Drawer<'_> {
     /// use the index.
     pub fn past(&mut self, reaches: &BTreeSet<i64>) -> Vec<Dims> {
         let drawn = self.drawn;
-        let least: Dims = drawn.ranges.iter().map(|r| (r.name.clone(), r.min)).collect();
-        let few = drawn.ranges.iter().map(|r| (r.name.clone(), FEW.min(r.max).max(r.min)));
-        let few: Dims = few.collect();
+        let (least, few) = (self.least(), self.few());
         let mut found = Vec::new();
         for &reach in reaches.iter().rev().take(MOST_REACHES) {
             let mut cases: Vec<Dims> = Vec::new();
@@ -73,15 +71,27 @@ impl Drawer<'_> {
         found
     }
 
+    /// All sizes as small as they can be.
+    fn least(&self) -> Dims {
+        self.drawn.ranges.iter().map(|range| (range.name.clone(), range.min)).collect()
+    }
+
+    /// Few elements along each axis, but more than one.
+    fn few(&self) -> Dims {
+        let few = |range: &SizeRange| FEW.min(range.max).max(range.min);
+        self.drawn.ranges.iter().map(|range| (range.name.clone(), few(range))).collect()
+    }
+
     /// For each literal of an index as many sizes as the cost allows past it at once: what a kernel treats in its own way may be the
     /// second tile in all directions.
     pub fn past_together(&mut self, indices: &BTreeSet<i64>) -> Vec<Dims> {
         let drawn = self.drawn;
-        let least: Dims = drawn.ranges.iter().map(|r| (r.name.clone(), r.min)).collect();
+        let (least, few) = (self.least(), self.few());
         let mut found: Vec<Dims> = Vec::new();
         for &literal in indices.iter().rev().take(MOST_TOGETHER) {
-            for _ in 0..ORDERS {
-                let mut free = least.clone();
+            // A filter with one weight hides which of them is used.
+            for start in [&least, &few] {
+                let mut free = start.clone();
                 let order = self.stream.permutation(drawn.ranges.len() as u32);
                 // Twice, since a size may depend on one that comes later.
                 for &at in order.iter().chain(&order) {
