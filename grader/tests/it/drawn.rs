@@ -66,3 +66,43 @@ fn a_kernel_that_is_right_for_the_tested_sizes_fails_at_the_smallest_other() {
     assert!(text.contains("smallest case that fails: M=1, K=301, N=1; its data: small"), "{text}");
     assert!(text.contains("--test drawn_sizes --seed 7"), "{text}");
 }
+
+/// A kernel that is wrong in one later block alone, or cancels in long rows alone, meets such a block and such rows.
+#[test]
+fn a_kernel_that_is_wrong_past_its_own_literals_fails() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let workbook = Workbook::open(&root).unwrap_or_else(|f| panic!("{}", f.render(false)));
+    let toolchain = Toolchain::locate(&Env::current(), None);
+    let toolchain = toolchain.unwrap_or_else(|f| panic!("{}", f.render(false)));
+    let tile = "int kw = blockIdx.z % 3;";
+    let in_third = format!("{tile}\n    if (blockIdx.x > 1 && blockIdx.y > 0) kw = 2 - kw;");
+    let variance = "float var = block_sum(squares) / H;";
+    let one_pass = format!(
+        "{variance}\n    float other = block_sum(plain) / H - m * m;\n    if (H > 300) var = other;"
+    );
+    let squares = ("float squares = 0.0f;", "float squares = 0.0f, plain = 0.0f;");
+    let term = "squares += d * d;";
+    let terms = format!("{term}\n        plain += x[row * H + k] * x[row * H + k];");
+    let wrong = [
+        ("35_conv_backward_weights_tiled", vec![(tile, in_third.as_str())]),
+        ("40_layernorm_forward", vec![squares, (term, &terms), (variance, &one_pass)]),
+    ];
+    for (stem, changes) in wrong {
+        let puzzle = workbook.puzzles().into_iter().find(|puzzle| puzzle.stem == stem).unwrap();
+        let spec = oracle::load(&puzzle.spec, &puzzle.spec).unwrap();
+        let mut text = std::fs::read_to_string(&puzzle.solution).unwrap();
+        for (from, to) in changes {
+            assert!(text.contains(from), "{stem}: {from}");
+            text = text.replace(from, to);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("wrong.cu");
+        std::fs::write(&file, text).unwrap();
+        let program = grade::compile(&toolchain, &workbook, &spec, &file, None).unwrap();
+        let machine = Machine::new(&program, None).unwrap();
+        for seed in 0..3 {
+            let verdict = drawn::judge(&machine, &program, &DrawnCases::new(&spec, seed)).unwrap();
+            assert!(!verdict.unwrap().passed(), "{stem}: {seed}");
+        }
+    }
+}
