@@ -86,6 +86,10 @@ operations! {
     Alloc: fn alloc(bytes: u64) -> u64;
     /// Allocates this many bytes at an address that a process can also map for its own pages.
     AllocManaged: fn alloc_managed(bytes: u64) -> u64;
+    /// An address at which as many as 32 GiB can be put, where there are none yet.
+    Reserve: fn reserve() -> u64;
+    /// Gives what lies at such an address this many bytes: what it keeps has its contents.
+    Resize: fn resize(address: u64, bytes: u64) -> ();
     /// Frees the memory that was allocated at this address.
     Free: fn free(address: u64) -> ();
     /// Writes these bytes to memory.
@@ -148,6 +152,7 @@ impl Request<'_> {
         matches!(
             self,
             Self::Unload { .. }
+                | Self::Resize { .. }
                 | Self::Free { .. }
                 | Self::Write { .. }
                 | Self::Read { .. }

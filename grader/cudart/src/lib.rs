@@ -37,13 +37,14 @@
 //! - Memory that goes back to a pool goes back to the device.
 //! - Event times are simulated. After the first one that a program reads, a note appears on standard error.
 //! - Managed and pinned host memory is copied to the device before each launch and back after it.
-//! - Of the driver API there are the functions for devices, contexts, modules, launches, memory, streams and events, tensor maps and
-//!   the names of errors, by `cudaGetDriverEntryPoint` and as symbols.
+//! - Of the driver API there are the functions for devices, contexts, modules and their linker, launches, memory that is allocated or
+//!   mapped, arrays, textures, streams and events, tensor maps and the names of errors, by `cudaGetDriverEntryPoint` and as symbols.
 //! - An unsupported function returns `cudaErrorNotSupported` and prints its name on standard error.
 
 mod api;
 pub mod client;
 pub mod device;
+mod device_runtime;
 pub mod error;
 pub mod fatbin;
 pub mod frame;

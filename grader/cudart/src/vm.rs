@@ -11,6 +11,7 @@ use crate::device::{
     AccessedRange, Answer, Code, Device, Due, ErrorText, KernelInfo, Launch, Launched, Limit,
     MemoryInfo, OrderStep, Properties, Symbol,
 };
+use crate::device_runtime::Transfer;
 use crate::error::CudaError;
 use crate::fatbin;
 use crate::frame::Bytes;
@@ -348,6 +349,29 @@ const DEEPEST: u32 = 24;
 const TOO_DEEP: CudaError = CudaError::LAUNCH_MAX_DEPTH_EXCEEDED;
 
 impl VmDevice {
+    /// Copies or fills for a kernel. An address that is not in memory stops it like the access of a kernel.
+    fn transfer(&mut self, launch: &Launch, transfer: &Transfer) -> Answer<()> {
+        let &Transfer { to, pitch, from, width, height } = transfer;
+        let row = |start: u64, pitch: u64, row: u64| start.wrapping_add(row.wrapping_mul(pitch));
+        for at in 0..if width == 0 { 0 } else { height } {
+            let to = row(to, pitch, at);
+            let done = match from {
+                Ok((from, pitch)) => self.copy(to, row(from, pitch, at), width),
+                Err(value) => self.fill(to, width, value),
+            };
+            done.map_err(|_| CudaError::ILLEGAL_ADDRESS)?;
+            let read = from.ok().map(|(from, pitch)| (row(from, pitch, at), false));
+            let accesses = read
+                .into_iter()
+                .chain([(to, true)])
+                .map(|(address, writes)| AccessedRange { address, bytes: width, writes });
+            let (stream, call) = (launch.stream, launch.kernel.clone());
+            let accesses = accesses.collect();
+            self.order(vec![OrderStep::Work { stream, call, accesses }])?;
+        }
+        Ok(())
+    }
+
     /// Runs one kernel, without what it launches.
     fn launch_one(&mut self, launch: &Launch) -> Answer<(Launched, Vec<ChildLaunch>)> {
         let counts = self.profiles.is_some();
@@ -496,6 +520,21 @@ impl Device for VmDevice {
         })
     }
 
+    fn reserve(&mut self) -> Answer<u64> {
+        self.alloc(0)
+    }
+
+    fn resize(&mut self, address: u64, bytes: u64) -> Answer<()> {
+        let (id, _) = self.memory.locate(address).ok_or(CudaError::INVALID_VALUE)?;
+        let others = self.used - self.memory.size(id) as u64;
+        let used = others.checked_add(bytes).filter(|&used| used <= TOTAL);
+        let used = used.ok_or(CudaError::MEMORY_ALLOCATION)?;
+        let len = usize::try_from(bytes).map_err(|_| CudaError::MEMORY_ALLOCATION)?;
+        self.memory.resize(address, len).map_err(outside)?;
+        self.used = used;
+        Ok(())
+    }
+
     fn free(&mut self, address: u64) -> Answer<()> {
         let freed = self.memory.locate(address).map(|(id, _)| (id, self.memory.size(id)));
         self.memory.free(address).map_err(outside)?;
@@ -612,7 +651,14 @@ impl Device for VmDevice {
             let ChildLaunch { kernel, grid, block, shared, params, .. } = child;
             let launch =
                 Launch { module, kernel, grid, block, shared, params, stream, ..Launch::default() };
-            let ended = if depth > DEEPEST { Err(TOO_DEEP) } else { self.launch_one(&launch) };
+            let transfer = Transfer::of(&launch.kernel, &launch.params);
+            let ended = match transfer {
+                Some(transfer) => transfer
+                    .and_then(|transfer| self.transfer(&launch, &transfer))
+                    .map(|()| (Launched { printed: String::new(), ..all.clone() }, Vec::new())),
+                None if depth > DEEPEST => Err(TOO_DEEP),
+                None => self.launch_one(&launch),
+            };
             let (ended, children) = ended.unwrap_or_else(|error| {
                 self.not_started.push(launch.kernel);
                 let failed = Launched { fault: Some(error), complete: false, ..all.clone() };

@@ -79,7 +79,7 @@ struct Copy3D {
 
 /// One side of a copy: an array from a byte of a row, a row and a slice on, or memory of host or device.
 #[derive(Clone, Copy, Debug)]
-enum Side {
+pub(super) enum Side {
     Array { array: u64, origin: [u64; 3] },
     Memory { address: u64, pitches: [u64; 2] },
 }
@@ -99,7 +99,7 @@ extern "C" fn cudaCreateChannelDesc(
 ///
 /// # Safety
 /// The pointers are null or valid.
-unsafe fn make_array(
+pub(super) unsafe fn make_array(
     to: *mut u64,
     format: *const ChannelFormat,
     extent: [u64; 3],
@@ -155,17 +155,35 @@ unsafe extern "C" fn cudaMallocMipmappedArray(
     levels: c_uint,
     flags: c_uint,
 ) -> u32 {
-    // As many as there can be, at most (CUDA Runtime API, "cudaMallocMipmappedArray").
-    let [width, height, depth] = extent.sizes();
+    // SAFETY: the same contract.
+    unsafe { make_mipmapped_array(to, format, extent.sizes(), levels, flags) }
+}
+
+/// Makes an array with levels, as many as there can be at most (CUDA Runtime API, "cudaMallocMipmappedArray").
+///
+/// # Safety
+/// The pointers are null or valid.
+pub(super) unsafe fn make_mipmapped_array(
+    to: *mut u64,
+    format: *const ChannelFormat,
+    extent: [u64; 3],
+    levels: u32,
+    flags: c_uint,
+) -> u32 {
+    let [width, height, depth] = extent;
     let depth =
         if flags & (crate::images::LAYERED | crate::images::CUBEMAP) != 0 { 0 } else { depth };
     let most = 64 - width.max(height).max(depth).leading_zeros();
     // SAFETY: the same contract.
-    unsafe { make_array(to, format, extent.sizes(), levels.clamp(1, most.max(1)), flags) }
+    unsafe { make_array(to, format, extent, levels.clamp(1, most.max(1)), flags) }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetMipmappedArrayLevel(to: *mut u64, array: u64, level: c_uint) -> u32 {
+pub(super) unsafe extern "C" fn cudaGetMipmappedArrayLevel(
+    to: *mut u64,
+    array: u64,
+    level: c_uint,
+) -> u32 {
     enter(|client| {
         let shape = record(client, array)?.shape;
         if to.is_null() || level >= shape.levels {
@@ -183,7 +201,7 @@ unsafe extern "C" fn cudaGetMipmappedArrayLevel(to: *mut u64, array: u64, level:
     })
 }
 
-fn record(client: &Client, array: u64) -> Answer<ArrayRecord> {
+pub(super) fn record(client: &Client, array: u64) -> Answer<ArrayRecord> {
     client.images.arrays.get(&array).copied().ok_or(CudaError::INVALID_RESOURCE_HANDLE)
 }
 
@@ -204,12 +222,12 @@ fn free_array(array: u64) -> u32 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaFreeArray(array: u64) -> u32 {
+pub(super) extern "C" fn cudaFreeArray(array: u64) -> u32 {
     free_array(array)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaFreeMipmappedArray(array: u64) -> u32 {
+pub(super) extern "C" fn cudaFreeMipmappedArray(array: u64) -> u32 {
     free_array(array)
 }
 
@@ -346,7 +364,7 @@ fn texel_bytes(client: &Client, array: u64) -> Answer<u64> {
 ///
 /// # Safety
 /// An address that is not in device memory is valid for what is copied.
-unsafe fn copy(
+pub(super) unsafe fn copy(
     client: &mut Client,
     to: Side,
     from: Side,
@@ -479,7 +497,7 @@ unsafe extern "C" fn cudaMemcpy3DAsync(of: *const Copy3D, stream: u64) -> u32 {
 }
 
 /// Copies in a stream, or in the graph that it captures; without a stream at once, after the work of the default stream.
-fn in_order(
+pub(super) fn in_order(
     stream: Option<u64>,
     copy: impl Fn(&mut Client) -> Answer<()> + Send + Sync + 'static,
 ) -> u32 {
@@ -651,7 +669,7 @@ unsafe fn copy_flat(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemcpyToArray(
+pub(super) unsafe extern "C" fn cudaMemcpyToArray(
     array: u64,
     x: usize,
     y: usize,
@@ -682,7 +700,7 @@ unsafe extern "C" fn cudaMemcpyToArrayAsync(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemcpyFromArray(
+pub(super) unsafe extern "C" fn cudaMemcpyFromArray(
     to: u64,
     array: u64,
     x: usize,

@@ -308,6 +308,8 @@ fn attribute(known: &Properties, which: c_int) -> Option<c_int> {
         76 => known.capability.1 as c_int,
         81 => multiprocessor.shared as c_int,
         97 => multiprocessor.block_shared() as c_int,
+        // `CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED`, which a GPU has for its own driver's programs.
+        102 => c_int::from(!known.real_time),
         106 => multiprocessor.blocks as c_int,
         111 => multiprocessor.reserved as c_int,
         0..=150 => 0,

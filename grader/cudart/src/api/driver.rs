@@ -1,9 +1,10 @@
 //! The part of CUDA's driver API that programs use beside the runtime: tensor maps, what names errors, and how functions are found.
 
 use super::c::{put, string};
-use super::driver_calls;
 use super::errors::{cudaGetErrorString, lasting};
 use super::table::table;
+use super::virtual_memory;
+use super::{driver_calls, driver_images, driver_links};
 use crate::client::{complain, enter};
 use crate::error::{CudaError, SUCCESS};
 use ptxvm::tensor_map::{BoxShape, MAP_BYTES, MAX_RANK, SPACE, TensorMapFields};
@@ -32,7 +33,12 @@ functions![
 
 /// The address of a function of the driver API, if there is one.
 fn named(name: &str) -> Option<*const ()> {
-    let all = FUNCTIONS.iter().chain(driver_calls::FUNCTIONS);
+    let all = FUNCTIONS
+        .iter()
+        .chain(driver_calls::FUNCTIONS)
+        .chain(driver_images::FUNCTIONS)
+        .chain(driver_links::FUNCTIONS)
+        .chain(virtual_memory::FUNCTIONS);
     all.copied().find(|&(known, _)| known == name).map(|(_, function)| function)
 }
 

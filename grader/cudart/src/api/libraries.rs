@@ -26,7 +26,7 @@ const ELF: [u8; 4] = *b"\x7fELF";
 ///
 /// # Safety
 /// One of these, or an ELF file, starts there.
-unsafe fn image(code: *const c_void) -> Result<Image, CudaError> {
+pub(super) unsafe fn image(code: *const c_void) -> Result<Image, CudaError> {
     if code.is_null() {
         return Err(CudaError::INVALID_VALUE);
     }
@@ -54,7 +54,7 @@ fn text(text: String) -> Result<Image, CudaError> {
 }
 
 /// As [`image`], for the contents of a file.
-fn image_of_file(bytes: Vec<u8>) -> Result<Image, CudaError> {
+pub(super) fn image_of_file(bytes: Vec<u8>) -> Result<Image, CudaError> {
     if bytes.starts_with(&ELF) {
         return Err(machine_code());
     }
@@ -70,7 +70,11 @@ fn machine_code() -> CudaError {
 }
 
 /// Loads device code; its handle. What is wrong with PTX is said on standard error, and in the log that the program asks for.
-fn load(client: &mut Client, image: Image, log: &mut ErrorLog) -> Result<u64, CudaError> {
+pub(super) fn load(
+    client: &mut Client,
+    image: Image,
+    log: &mut ErrorLog,
+) -> Result<u64, CudaError> {
     let index = registry().add(Some(image));
     if let Err(error) = client.module(index) {
         if error == CudaError::INVALID_PTX {
@@ -156,7 +160,7 @@ fn loaded(handle: u64) -> Result<usize, CudaError> {
 }
 
 /// Unloads it.
-fn unload(client: &mut Client, handle: u64) -> Result<(), CudaError> {
+pub(super) fn unload(client: &mut Client, handle: u64) -> Result<(), CudaError> {
     let index = registry().unload(handle).ok_or(CudaError::INVALID_RESOURCE_HANDLE)?;
     client.forget_module(index)
 }

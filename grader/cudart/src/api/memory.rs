@@ -69,6 +69,9 @@ pub(super) fn free(client: &mut Client, address: u64) -> Result<(), CudaError> {
     if address == 0 || client.graphs.memory.contains(&address) {
         return Ok(());
     }
+    if client.mapped.is_reserved(address) {
+        return Err(CudaError::INVALID_VALUE);
+    }
     if client.allocations.contains_key(&address) {
         // The device knows which of them are variables, and does not free those.
         Device::free(client, address)?;

@@ -12,6 +12,8 @@ mod c;
 mod device;
 mod driver;
 mod driver_calls;
+mod driver_images;
+mod driver_links;
 mod errors;
 mod graph_nodes;
 mod graphs;
@@ -28,6 +30,7 @@ mod table;
 mod tests;
 mod textures;
 mod unsupported;
+mod virtual_memory;
 
 pub use driver::is_driver_function;
 
@@ -39,6 +42,8 @@ pub fn exported() -> usize {
         device::TABLE,
         driver::TABLE,
         driver_calls::TABLE,
+        driver_images::TABLE,
+        driver_links::TABLE,
         errors::TABLE,
         graph_nodes::TABLE,
         graphs::TABLE,
@@ -52,6 +57,7 @@ pub fn exported() -> usize {
         symbols::TABLE,
         textures::TABLE,
         unsupported::TABLE,
+        virtual_memory::TABLE,
     ];
     std::hint::black_box(all).iter().map(|table| table.len()).sum()
 }

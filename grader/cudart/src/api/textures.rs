@@ -20,7 +20,7 @@ table![
 ];
 
 /// `cudaResourceDesc`.
-type ResourceDesc = [u64; RESOURCE_WORDS];
+pub(super) type ResourceDesc = [u64; RESOURCE_WORDS];
 
 /// The words of a `cudaResourceDesc` as the members of its unions.
 fn source(resource: &ResourceDesc) -> Answer<ImageSource> {
@@ -47,7 +47,7 @@ fn source(resource: &ResourceDesc) -> Answer<ImageSource> {
 ///
 /// # Safety
 /// The pointers are null or valid.
-unsafe fn create(
+pub(super) unsafe fn create(
     client: &mut Client,
     to: *mut u64,
     resource: *const ResourceDesc,
@@ -109,12 +109,12 @@ fn destroy(handle: u64, texture: bool) -> u32 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaDestroyTextureObject(handle: u64) -> u32 {
+pub(super) extern "C" fn cudaDestroyTextureObject(handle: u64) -> u32 {
     destroy(handle, true)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaDestroySurfaceObject(handle: u64) -> u32 {
+pub(super) extern "C" fn cudaDestroySurfaceObject(handle: u64) -> u32 {
     destroy(handle, false)
 }
 

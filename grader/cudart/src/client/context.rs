@@ -7,12 +7,14 @@ mod pools;
 
 use super::advice::AdviceMap;
 use super::images::Images;
+use super::mapped::VirtualMemory;
 use super::pages::Managed;
 use super::registry::{Image, registry};
 use super::stdio::{complain, print};
 use crate::device::{
     Answer, Awaited, Caller, Code, Device, Due, Launch, Limit, OrderStep, Properties, Request,
 };
+use crate::device_runtime::with_device_runtime;
 use crate::error::CudaError;
 use crate::fatbin;
 use crate::frame::{self, Frame};
@@ -83,6 +85,8 @@ pub(crate) struct Client {
     /// The names of kernels that the program has asked for, by the addresses of their host sides.
     pub names: BTreeMap<usize, CString>,
     pub pools: Pools,
+    /// Memory that the program maps itself.
+    pub mapped: VirtualMemory,
     pub advice: AdviceMap,
     /// The attributes that streams were given, by stream and code.
     pub stream_attributes: BTreeMap<(u64, u32), [u64; 8]>,
@@ -145,6 +149,7 @@ impl Client {
             of_threads: HashMap::new(),
             names: BTreeMap::new(),
             pools: Pools::default(),
+            mapped: VirtualMemory::default(),
             advice: AdviceMap::default(),
             stream_attributes: BTreeMap::new(),
             steps: Vec::new(),
@@ -277,7 +282,12 @@ impl Client {
         self.catch_up(Due::All).ok();
         self.free_conditions().ok();
         self.flush();
-        for address in std::mem::take(&mut self.allocations).into_keys() {
+        let reserved = std::mem::take(&mut self.mapped).into_addresses();
+        for &address in &reserved {
+            self.allocations.remove(&address);
+        }
+        let allocated = std::mem::take(&mut self.allocations).into_keys();
+        for address in allocated.chain(reserved) {
             self.free(address).ok();
         }
         let images = std::mem::take(&mut self.images);
@@ -394,155 +404,8 @@ impl Client {
     }
 }
 
-/// Functions of the device runtime that kernels call, by name, with what they do. Launches of a kernel run one after another when it has
-/// ended, in the order in which it made them, so its streams need no more than a handle.
-const DEVICE_RUNTIME: [(&str, &str); 7] = [
-    (
-        "cudaGraphSetConditional",
-        ".visible .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)\n\
-         {\n.reg .b64 %rd<2>;\n.reg .b32 %r<2>;\n\
-         ld.param.u64 %rd1, [handle];\nld.param.u32 %r1, [value];\n\
-         st.global.u32 [%rd1], %r1;\nret;\n}\n",
-    ),
-    (
-        "__cudaCDP2StreamCreateWithFlags",
-        ".visible .func (.param .b32 error) __cudaCDP2StreamCreateWithFlags(.param .b64 to, .param .b32 flags)\n\
-         {\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [to];\nst.u64 [%rd1], 256;\nst.param.b32 [error], 0;\nret;\n}\n",
-    ),
-    (
-        "__cudaCDP2StreamDestroy",
-        ".visible .func (.param .b32 error) __cudaCDP2StreamDestroy(.param .b64 stream)\n\
-         {\nst.param.b32 [error], 0;\nret;\n}\n",
-    ),
-    // `cudaMalloc` of a kernel takes from the heap of `malloc` (CUDA C++ Programming Guide, "Dynamic Parallelism", "Memory
-    // Footprint").
-    (
-        "__cudaCDP2Malloc",
-        ".visible .func (.param .b32 error) __cudaCDP2Malloc(.param .b64 to, .param .b64 bytes)\n\
-         {\n.reg .b64 %rd<4>;\n.reg .b32 %r<2>;\n.reg .pred %p<2>;\n\
-         ld.param.u64 %rd1, [to];\nld.param.u64 %rd2, [bytes];\n\
-         {\n.param .b64 size;\n.param .b64 place;\nst.param.b64 [size], %rd2;\n\
-         call.uni (place), malloc, (size);\nld.param.b64 %rd3, [place];\n}\n\
-         st.u64 [%rd1], %rd3;\nsetp.eq.u64 %p1, %rd3, 0;\nselp.b32 %r1, 2, 0, %p1;\n\
-         st.param.b32 [error], %r1;\nret;\n}\n",
-    ),
-    (
-        "__cudaCDP2Free",
-        ".visible .func (.param .b32 error) __cudaCDP2Free(.param .b64 address)\n\
-         {\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [address];\n\
-         {\n.param .b64 place;\nst.param.b64 [place], %rd1;\ncall.uni free, (place);\n}\n\
-         st.param.b32 [error], 0;\nret;\n}\n",
-    ),
-    (
-        "__cudaCDP2GetLastError",
-        ".visible .func (.param .b32 error) __cudaCDP2GetLastError()\n{\nst.param.b32 [error], 0;\nret;\n}\n",
-    ),
-    (
-        "__cudaCDP2PeekAtLastError",
-        ".visible .func (.param .b32 error) __cudaCDP2PeekAtLastError()\n{\nst.param.b32 [error], 0;\nret;\n}\n",
-    ),
-];
-
-/// PTX with the functions of the device runtime that it calls.
-fn with_device_runtime(mut ptx: String) -> String {
-    let called = DEVICE_RUNTIME.iter().filter(|(name, _)| ptx.contains(name));
-    let functions: String = called.map(|&(_, function)| function).collect();
-    ptx.push_str(&functions);
-    ptx
-}
-
 impl Caller for Client {
     fn call<T: DeserializeOwned>(&mut self, request: &Request<'_>) -> Answer<T> {
         self.ask(request)?.value().map_err(|_| self.lost())?
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::vm::VmDevice;
-
-    /// As nvcc 13.0 compiles `cudaGraphSetConditional(handle, 9)`.
-    const SETS: &str = ".version 9.0
-.target sm_75
-.address_size 64
-.extern .func cudaGraphSetConditional
-(
-    .param .b64 cudaGraphSetConditional_param_0,
-    .param .b32 cudaGraphSetConditional_param_1
-)
-;
-.visible .entry set(.param .u64 set_param_0)
-{
-    .reg .b32 %r<2>;
-    .reg .b64 %rd<2>;
-    ld.param.u64 %rd1, [set_param_0];
-    mov.u32 %r1, 9;
-    {
-    .param .b64 param0;
-    st.param.b64 [param0+0], %rd1;
-    .param .b32 param1;
-    st.param.b32 [param1+0], %r1;
-    call.uni cudaGraphSetConditional, (param0, param1);
-    }
-    ret;
-}
-";
-
-    /// As nvcc 13.0 compiles a kernel with `cudaMalloc`, a store and `cudaFree`.
-    const ALLOCATES: &str = ".version 9.0
-.target sm_75
-.address_size 64
-.extern .func (.param .b32 func_retval0) __cudaCDP2Malloc
-(
-    .param .b64 __cudaCDP2Malloc_param_0,
-    .param .b64 __cudaCDP2Malloc_param_1
-)
-;
-.extern .func (.param .b32 func_retval0) __cudaCDP2Free(.param .b64 __cudaCDP2Free_param_0);
-.visible .entry takes(.param .u64 takes_param_0)
-{
-    .reg .b32 %r<9>;
-    .reg .b64 %rd<9>;
-    .local .align 8 .b8 __local_depot0[8];
-    ld.param.u64 %rd1, [takes_param_0];
-    mov.u64 %rd2, __local_depot0;
-    cvta.local.u64 %rd2, %rd2;
-    { .param .b64 param0; st.param.b64 [param0+0], %rd2; .param .b64 param1; st.param.b64 [param1+0], 8; .param .b32 retval0;
-    call.uni (retval0), __cudaCDP2Malloc, (param0, param1); ld.param.b32 %r1, [retval0+0]; }
-    ld.u64 %rd3, [%rd2];
-    st.u32 [%rd3+4], 7;
-    ld.u32 %r2, [%rd3+4];
-    { .param .b64 param0; st.param.b64 [param0+0], %rd3; .param .b32 retval0;
-    call.uni (retval0), __cudaCDP2Free, (param0); ld.param.b32 %r3, [retval0+0]; }
-    add.s32 %r2, %r2, %r1;
-    add.s32 %r2, %r2, %r3;
-    st.global.u32 [%rd1], %r2;
-    ret;
-}
-";
-
-    /// What a kernel of one thread writes to the buffer that it is given.
-    fn result_of(text: &str, kernel: &str) -> Vec<u8> {
-        let mut device = VmDevice::default();
-        let module = device.load(Code::ptx(&with_device_runtime(text.into()))).unwrap();
-        let result = device.alloc(4).unwrap();
-        let params = vec![result.to_le_bytes().to_vec()];
-        let (grid, block) = ([1; 3], [1; 3]);
-        let launch =
-            Launch { module, kernel: kernel.into(), grid, block, params, ..Launch::default() };
-        let launched = device.launch(launch).unwrap();
-        assert_eq!((launched.fault, launched.complete), (None, true));
-        device.read(result, 4).unwrap().0
-    }
-
-    #[test]
-    fn a_kernel_allocates_by_the_runtime() {
-        assert_eq!(result_of(ALLOCATES, "takes"), 7u32.to_le_bytes());
-    }
-
-    #[test]
-    fn a_kernel_sets_a_condition() {
-        assert_eq!(result_of(SETS, "set"), 9u32.to_le_bytes());
     }
 }

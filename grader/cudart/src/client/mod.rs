@@ -5,10 +5,12 @@ mod context;
 mod guard;
 mod images;
 mod managed;
+mod mapped;
 mod pages;
 mod registry;
 mod stdio;
 mod streams;
+mod virtual_memory;
 
 use crate::device::{Answer, Awaited, Device, Due};
 use crate::error::{CudaError, SUCCESS};
@@ -21,6 +23,7 @@ pub(crate) use context::{
     Choice, Client, Graph, Handle, HostFunction, Moment, Place, Work, host_function,
 };
 pub(crate) use images::{ArrayRecord, ObjectRecord, RESOURCE_WORDS};
+pub(crate) use mapped::{AllocationProp, GRANULARITY};
 pub(crate) use pages::{Kind as PagesKind, MAX_PIECE};
 pub use registry::Function;
 pub(crate) use registry::{Image, registry};

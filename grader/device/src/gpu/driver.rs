@@ -180,6 +180,15 @@ impl Device for GpuDevice {
         self.alloc(bytes)
     }
 
+    /// Programs that map memory themselves run with the driver's own functions.
+    fn reserve(&mut self) -> Answer<u64> {
+        Err(CudaError::NOT_SUPPORTED)
+    }
+
+    fn resize(&mut self, _address: u64, _bytes: u64) -> Answer<()> {
+        Err(CudaError::NOT_SUPPORTED)
+    }
+
     fn free(&mut self, address: u64) -> Answer<()> {
         // SAFETY: the driver refuses what is not an allocation.
         unsafe { result::free_sync(address) }.map_err(code)

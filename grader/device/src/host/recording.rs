@@ -185,6 +185,14 @@ impl Device for Recorder {
         self.refuse("it allocates managed memory")
     }
 
+    fn reserve(&mut self) -> Answer<u64> {
+        self.refuse("it reserves addresses of the device")
+    }
+
+    fn resize(&mut self, _address: u64, _bytes: u64) -> Answer<()> {
+        self.refuse("it maps memory of the device")
+    }
+
     fn free(&mut self, _address: u64) -> Answer<()> {
         self.refuse("it frees memory of the device")
     }

@@ -389,6 +389,22 @@ impl Device for TestDevice<'_> {
         self.allocate(bytes, |device| device.alloc_managed(bytes))
     }
 
+    fn reserve(&mut self) -> Answer<u64> {
+        self.allocate(0, |device| device.reserve())
+    }
+
+    fn resize(&mut self, address: u64, bytes: u64) -> Answer<()> {
+        let &before = self.allocated.get(&address).ok_or(CudaError::INVALID_VALUE)?;
+        let used = (self.used - before.max(GRAIN)).saturating_add(bytes.max(GRAIN));
+        if used.saturating_add(self.heap) > MEMORY {
+            return Err(CudaError::MEMORY_ALLOCATION);
+        }
+        self.work(|device| device.resize(address, bytes))?;
+        self.used = used;
+        self.allocated.insert(address, bytes);
+        Ok(())
+    }
+
     fn free(&mut self, address: u64) -> Answer<()> {
         // The tensors of the test are not the program's to free.
         if !self.allocated.contains_key(&address) {

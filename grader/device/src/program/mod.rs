@@ -146,8 +146,8 @@ pub fn compile(
             "the virtual machine has a part of cuBLAS, cuRAND and NVRTC; NVIDIA's libraries need a GPU and \
              nvcc itself"
         } else if of_the_driver(name) {
-            "of CUDA's driver the virtual machine has devices, contexts, modules, launches, memory, streams and \
-             events; use the runtime for the rest"
+            "of CUDA's driver the virtual machine has devices, contexts, modules, links, launches, memory, arrays, \
+             textures, streams and events; use the runtime for the rest"
         } else {
             "define it, or name the file that does so after this one: the grader links the files that \
              it is given with CUDA's runtime and the C++ library, and nothing else"

@@ -137,6 +137,25 @@ impl Buffer {
         Self::new(init, Access::ReadWrite, start, Unwritten::default())
     }
 
+    /// Gives it another length. What it keeps has its contents; what is new was never written.
+    pub(super) fn resize(&mut self, len: usize, unwritten: Unwritten) {
+        let words = len.div_ceil(4);
+        let mut all = std::mem::take(&mut self.words).into_vec();
+        all.truncate(words);
+        all.extend((all.len()..words).map(|word| AtomicU32::new(unwritten.word(word))));
+        let (had, flags) = (self.len, self.defined.take());
+        let mut flags = flags.map_or_else(
+            || (0..had).step_by(4).map(|_| AtomicU8::new(0xF)).collect(),
+            <[AtomicU8]>::into_vec,
+        );
+        flags.resize_with(words, || AtomicU8::new(0));
+        self.words = all.into_boxed_slice();
+        self.defined = Some(flags.into_boxed_slice());
+        self.len = len;
+        self.whole = false;
+        self.changed = AtomicBool::new(true);
+    }
+
     /// A copy of the contents, with the same address and rights.
     pub(super) fn copy(&self) -> Self {
         let words = self.words.iter().map(|word| AtomicU32::new(word.load(Relaxed))).collect();

@@ -15,6 +15,23 @@ impl Memory {
         }
     }
 
+    /// Gives a buffer another length, of whole words. What it keeps has its contents; what is new was never written.
+    ///
+    /// # Errors
+    /// The address is not that of a buffer's first byte, or the buffer has been freed.
+    pub fn resize(&mut self, address: u64, bytes: usize) -> Result<(), HostFault> {
+        let unwritten = self.unwritten;
+        let found = self.locate(address).filter(|&(id, offset)| {
+            offset == 0 && id.0 < BufferId::FIRST_VARIABLE && bytes.is_multiple_of(4)
+        });
+        let buffer = found.and_then(|(id, _)| self.buffer_mut(id)).ok_or(HostFault::OutOfBounds)?;
+        if buffer.is_freed() {
+            return Err(HostFault::Freed);
+        }
+        buffer.resize(bytes, unwritten);
+        Ok(())
+    }
+
     /// The `bytes` bytes at an address; those that nobody wrote are 0xFF.
     ///
     /// # Errors
@@ -128,5 +145,34 @@ mod tests {
         assert_eq!(memory.read(start, 1), Err(HostFault::Freed));
         assert_eq!(memory.in_use(), (1, 11));
         assert_eq!(memory.locate(start + 4), Some((id, 4)));
+    }
+
+    #[test]
+    fn a_buffer_grows_and_shrinks() {
+        let mut memory = Memory::default();
+        let id = memory.alloc(Init::Undefined { len: 0 }, Access::ReadWrite);
+        let start = memory.address(id);
+        assert_eq!(memory.read(start, 1), Err(HostFault::OutOfBounds));
+        assert_eq!(memory.resize(start, 8), Ok(()));
+        assert_eq!(memory.write(start, &[1, 2, 3, 4, 5, 6, 7, 8]), Ok(()));
+        assert_eq!(memory.resize(start, 12), Ok(()));
+        assert_eq!(memory.read(start + 6, 4), Ok(vec![7, 8, 255, 255]));
+        assert!(memory.defined(id)[..8].iter().all(|&defined| defined));
+        assert!(memory.defined(id)[8..].iter().all(|&defined| !defined));
+        assert_eq!(memory.resize(start, 4), Ok(()));
+        assert_eq!(memory.read(start, 4), Ok(vec![1, 2, 3, 4]));
+        assert_eq!(memory.read(start, 5), Err(HostFault::OutOfBounds));
+        // What comes back was never written.
+        assert_eq!(memory.resize(start, 8), Ok(()));
+        assert_eq!(memory.read(start + 4, 4), Ok(vec![255; 4]));
+        assert_eq!(memory.defined(id), [true, true, true, true, false, false, false, false]);
+        assert_eq!(memory.resize(start + 4, 8), Err(HostFault::OutOfBounds));
+        assert_eq!(memory.resize(start, 6), Err(HostFault::OutOfBounds));
+        let given = memory.alloc(Init::Bytes(vec![9; 4]), Access::ReadWrite);
+        let given = memory.address(given);
+        assert_eq!(memory.resize(given, 8), Ok(()));
+        assert_eq!(memory.read(given, 8), Ok(vec![9, 9, 9, 9, 255, 255, 255, 255]));
+        assert_eq!(memory.free(start), Ok(()));
+        assert_eq!(memory.resize(start, 8), Err(HostFault::Freed));
     }
 }

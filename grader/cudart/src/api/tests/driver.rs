@@ -60,9 +60,9 @@ fn functions_are_found_by_name() {
     let own = cuTensorMapEncodeTiled as *const () as usize;
     assert_eq!(find(c"cuTensorMapEncodeTiled", Some(&mut status)), (SUCCESS, own));
     assert_eq!(status, 0);
-    assert_eq!(find(c"cuMemAddressReserve", Some(&mut status)), (SUCCESS, 0));
+    assert_eq!(find(c"cuMemImportFromShareableHandle", Some(&mut status)), (SUCCESS, 0));
     assert_eq!(status, 1);
-    assert_eq!(find(c"cuMemAddressReserve", None), (500, 0));
+    assert_eq!(find(c"cuMemImportFromShareableHandle", None), (500, 0));
 }
 
 #[test]

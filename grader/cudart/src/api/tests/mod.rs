@@ -9,6 +9,8 @@ mod advice;
 mod arrays;
 mod device;
 mod driver;
+mod driver_images;
+mod driver_links;
 mod graphs;
 mod late;
 mod launch;
@@ -18,6 +20,7 @@ mod per_thread;
 mod pools;
 mod streams;
 mod symbols;
+mod virtual_memory;
 
 use super::c::Dim3;
 use crate::client::{self, Function, Image, registry};
