@@ -4,6 +4,7 @@ mod barrier_divergence;
 mod barrier_object;
 mod cluster_access;
 mod cluster_barrier;
+mod copy_source;
 mod endless_loop;
 mod global_race;
 mod grid_sync;
@@ -159,6 +160,7 @@ finding_kinds! {
         barrier_object: BarrierObject,
         cluster_access: ClusterAccess,
         cluster_barrier: ClusterBarrier,
+        copy_source: CopySource,
         endless_loop: EndlessLoop,
         grid_sync: GridSync,
         in_flight: InFlight,

@@ -134,6 +134,8 @@ impl PointerFlow {
             // It writes shared memory only.
             | Op::CopyAsync(_)
             | Op::CommitCopies
+            | Op::CommitStores
+            | Op::WaitStores(_)
             | Op::WaitCopies(_)
             // A state is no pointer.
             | Op::Mbarrier(_)

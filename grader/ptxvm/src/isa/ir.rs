@@ -346,6 +346,10 @@ pub enum Op {
     Texture(Box<Texture>),
     /// `cp.async.bulk` and `cp.reduce.async.bulk` to global memory.
     BulkStore(Box<BulkStore>),
+    /// What a thread stores by bulk copies from here on belongs to its next group of these.
+    CommitStores,
+    /// Until no more than so many of these groups read.
+    WaitStores(u32),
     /// `wgmma.commit_group`: the products of the warp so far are a group.
     EndProducts,
     /// `wgmma.wait_group`: until no more than so many groups run.

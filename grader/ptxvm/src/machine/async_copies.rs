@@ -34,12 +34,26 @@ impl Copy {
     }
 }
 
+/// Shared memory that a bulk copy of one lane reads, which is not known to have been read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoreSource {
+    pub pc: Pc,
+    pub lane: u8,
+    /// Number of the lane's group of such copies.
+    pub group: u32,
+    pub from: u64,
+    pub bytes: u32,
+}
+
 /// The copies of a warp's lanes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Copies {
     pub pending: Vec<Copy>,
     /// Groups that each lane has committed.
     pub groups: [u32; 32],
+    /// What bulk copies to global memory read, and the groups of these that each lane has committed.
+    pub stores: Vec<StoreSource>,
+    pub store_groups: [u32; 32],
     /// Products of the warp's warpgroup that read shared memory.
     pub products: GroupReads,
 }
@@ -48,7 +62,25 @@ impl Copies {
     pub fn clear(&mut self) {
         self.pending.clear();
         self.groups = [0; 32];
+        self.stores.clear();
+        self.store_groups = [0; 32];
         self.products.clear();
+    }
+
+    /// As [`Copies::commit`], for bulk copies to global memory.
+    pub fn commit_stores(&mut self, mask: u32) {
+        for lane in lanes(mask) {
+            self.store_groups[lane] = self.store_groups[lane].saturating_add(1);
+        }
+    }
+
+    /// Forgets what the committed groups of these but the last `groups` of each lane read.
+    pub fn wait_for_stores(&mut self, mask: u32, groups: u32) {
+        let committed = self.store_groups;
+        self.stores.retain(|store| {
+            let lane = usize::from(store.lane);
+            mask >> lane & 1 == 0 || store.group >= committed[lane].saturating_sub(groups)
+        });
     }
 
     /// What comes next belongs to the next group.
@@ -113,5 +145,25 @@ mod tests {
         copies.commit(0b11);
         assert_eq!(groups(copies.take(0b01, 0)), [(0, 3)]);
         assert_eq!(copies.pending.len(), 4);
+    }
+
+    #[test]
+    fn what_bulk_copies_read_is_forgotten_by_groups() {
+        let mut copies = Copies::default();
+        for group in 0..3 {
+            for lane in 0..2 {
+                copies.stores.push(StoreSource { pc: 0, lane, group, from: 0, bytes: 16 });
+            }
+            copies.commit_stores(0b11);
+        }
+        let left = |copies: &Copies| -> Vec<(u8, u32)> {
+            copies.stores.iter().map(|store| (store.lane, store.group)).collect()
+        };
+        copies.wait_for_stores(0b01, 1);
+        assert_eq!(left(&copies), [(1, 0), (1, 1), (0, 2), (1, 2)]);
+        copies.wait_for_stores(0b10, 0);
+        assert_eq!(left(&copies), [(0, 2)]);
+        copies.clear();
+        assert!(copies.stores.is_empty() && copies.store_groups == [0; 32]);
     }
 }

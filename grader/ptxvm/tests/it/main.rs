@@ -12,6 +12,7 @@ mod bulk;
 mod calls;
 mod checks;
 mod cluster;
+mod copy_source;
 mod counters;
 mod coverage;
 mod fences;

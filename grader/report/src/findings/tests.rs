@@ -2,8 +2,8 @@ use super::*;
 use crate::examples::{SOURCE, line, outside};
 use device::finding::{Element, FindingKind, Refusal, ThreadId};
 use ptxvm::finding::{
-    AccessKind, BarrierDivergence, BarrierObject, EndlessLoop, GlobalRace, GridSync, InFlight,
-    InvalidCall, InvalidFree, InvalidImage, InvalidMembers, MbarrierMisuse, Misaligned,
+    AccessKind, BarrierDivergence, BarrierObject, CopySource, EndlessLoop, GlobalRace, GridSync,
+    InFlight, InvalidCall, InvalidFree, InvalidImage, InvalidMembers, MbarrierMisuse, Misaligned,
     OutOfBounds, OutsideImage, PartOfWarp, RaceKind, ReadOnlyLoad, SharedRace, Space,
     StackOverflow, Trap, UnevenOperands, Uninitialised, UseAfterFree, WriteToReadOnly,
 };
@@ -103,6 +103,8 @@ fn races_and_barriers() -> Vec<Finding> {
     let in_flight = |access, copy, copy_thread| {
         check(InFlight { access, size: 4, offset: 64, array: None, copy, copy_thread })
     };
+    let source =
+        |copy, copy_thread| check(CopySource { access: AccessKind::Write, copy, copy_thread });
     vec![
         check(race),
         check(global(RaceKind::ReadAfterWrite, true)),
@@ -129,6 +131,8 @@ fn races_and_barriers() -> Vec<Finding> {
         check(UnevenOperands),
         in_flight(AccessKind::Read, Some(line(3, 0)), [0; 3]),
         in_flight(AccessKind::Write, None, [3, 0, 0]),
+        source(Some(line(3, 0)), [0; 3]),
+        source(None, [3, 0, 0]),
     ]
 }
 
@@ -316,6 +320,11 @@ fn every_kind_has_a_title_and_help() {
         the copy begins here: 10_conv_backward_input.cu:3
     write to byte 64 of shared memory, to which an asynchronous copy is still on its way
         wait for the copy first: by __pipeline_wait_prior, or at the barrier that it belongs to
+    write to what an asynchronous copy still reads: it takes the old value or the new one
+        the thread that copies must wait for it (cp.async.bulk.wait_group.read), and then a __syncthreads() must follow
+        the copy begins here: 10_conv_backward_input.cu:3
+    write to what an asynchronous copy still reads: it takes the old value or the new one
+        wait for the copy first, by the wait_group of its kind
     "#);
     insta::assert_snapshot!(titles_and_help(images()), @r#"
     texture fetch of texel 16, outside the linear memory

@@ -33,10 +33,17 @@ impl<'a> Body<'_, '_, '_, 'a> {
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
     ) -> Result<()> {
-        // What the groups of a thread do has happened.
-        if modifiers.take("commit_group") || modifiers.take("wait_group") {
+        // What the groups of a thread do has happened; until a wait, what they read must stay as it is.
+        if modifiers.take("commit_group") {
+            self.emit(Op::CommitStores);
+            return Ok(());
+        }
+        if modifiers.take("wait_group") {
             modifiers.take("read");
-            self.emit(Op::Nop);
+            let [Operand::Int(groups)] = self.exactly(operands)? else {
+                return Err(self.malformed("`cp.async.bulk.wait_group` takes a number"));
+            };
+            self.emit(Op::WaitStores(u32::try_from(*groups).unwrap_or(u32::MAX)));
             return Ok(());
         }
         // The policy is the last operand.

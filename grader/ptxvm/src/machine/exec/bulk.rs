@@ -10,7 +10,7 @@ use crate::isa::names::{Address, Pc, Reg32};
 use crate::isa::tensor_map::{BoxPiece, MAP_BYTES, TensorMap};
 use crate::isa::window::{RANK_SHIFT, Window};
 use crate::lanes::lanes;
-use crate::machine::async_copies::Copy;
+use crate::machine::async_copies::{Copy, StoreSource};
 use crate::machine::exec::Machine;
 use crate::machine::monitor::Monitor;
 use crate::memory::lane_memory::LaneMemory;
@@ -350,6 +350,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                             break;
                         }
                     }
+                    self.reads_on(pc, lane, from[lane], bytes);
                 }
                 BulkPlace::Box(which) => {
                     let Some((map, pieces)) = self.pieces(pc, lane, &which, true) else { continue };
@@ -363,9 +364,18 @@ impl<M: Monitor> Machine<'_, '_, M> {
                             break;
                         }
                     }
+                    self.reads_on(pc, lane, from[lane], map.box_bytes() as u32);
                 }
             }
         }
+    }
+
+    /// Notes that a copy reads shared memory until its thread waits for it.
+    fn reads_on(&mut self, pc: Pc, lane: usize, from: u64, bytes: u32) {
+        let group = self.copies().store_groups[lane];
+        let source = StoreSource { pc, lane: lane as u8, group, from, bytes };
+        self.copies().stores.push(source);
+        self.state.copies_read = true;
     }
 
     /// Stores a piece; false if that is not possible.

@@ -2,7 +2,7 @@
 
 use super::bulk::aligned_parts;
 use super::memory::{AccessInfo, LaneFaults};
-use crate::finding::{AccessKind, InFlight};
+use crate::finding::{AccessKind, CopySource, InFlight};
 use crate::isa::ir::CopyAsync;
 use crate::isa::names::Pc;
 use crate::isa::ops::narrow::tf32_even;
@@ -75,6 +75,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
         let info = AccessInfo { kind: AccessKind::Write, ..info };
         self.accessed(info, window, mask, to, targets);
+        self.state.copies_read = true;
         let mut begun = Vec::new();
         for lane in lanes(mask & !sources.refused() & !targets.refused()) {
             self.state.shared.set_out(to[lane], bytes);
@@ -188,6 +189,54 @@ impl<M: Monitor> Machine<'_, '_, M> {
             word & !(0xFF << shift) | value << shift
         });
         if copy.to_tf32 && !read.is_empty() { tf32_even(word) } else { word }
+    }
+
+    /// Reports lanes that change what a copy still reads: a copy of their own from global memory, or any one from shared memory. What
+    /// another thread changes in global memory is a race with the copy.
+    #[cold]
+    pub(super) fn changes_source(
+        &mut self,
+        info: AccessInfo,
+        window: Window,
+        mask: u32,
+        addresses: &[u64; 32],
+    ) {
+        let index = self.warp.index;
+        for lane in lanes(mask) {
+            let written = addresses[lane]..addresses[lane].wrapping_add(info.size.into());
+            let overlaps = |from: u64, bytes: u32| {
+                from < written.end && written.start < from.wrapping_add(bytes.into())
+            };
+            let found = match window {
+                Window::Global => {
+                    let own = &self.state.copies[index as usize].pending;
+                    let attached = self.state.mbarriers.copies.iter();
+                    let attached = attached.filter(|attached| attached.warp == index);
+                    let mut all = own.iter().chain(attached.map(|attached| &attached.copy));
+                    let hit = all.find(|copy| {
+                        let start = copy.from.wrapping_add(copy.skip.into());
+                        let bytes = copy.read.saturating_sub(copy.skip);
+                        copy.lane() == lane && bytes > 0 && overlaps(start, bytes)
+                    });
+                    hit.map(|copy| (copy.pc, index * 32 + u32::from(copy.lane)))
+                }
+                Window::Shared => {
+                    let mut all = self.state.copies.iter().zip(0..).flat_map(|(copies, warp)| {
+                        copies.stores.iter().map(move |store| (store, warp))
+                    });
+                    let hit = all.find(|(store, _)| overlaps(store.from, store.bytes));
+                    hit.map(|(store, warp): (_, u32)| (store.pc, warp * 32 + u32::from(store.lane)))
+                }
+                _ => None,
+            };
+            let Some((pc, thread)) = found else { continue };
+            let kind = CopySource {
+                access: info.kind,
+                copy: self.env.program.source_location(pc).cloned(),
+                copy_thread: crate::lanes::coordinates(thread, self.env.block_size),
+            };
+            self.record(kind, info.pc, 1 << lane);
+        }
     }
 
     /// The pending copy to an address, of any warp: its instruction and thread.

@@ -349,6 +349,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
             // A pending copy explains more than that the place was never written.
             faults.undefined &= !self.in_flight(info, mask & !faults.refused(), addresses);
         }
+        if self.state.copies_read && info.kind != AccessKind::Read && !info.ends_copy {
+            self.changes_source(info, window, mask & !faults.refused(), addresses);
+        }
         if info.operation != mbarrier::OPERATION && !self.state.mbarriers.is_empty() {
             if matches!(window, Window::Shared | Window::Cluster) {
                 self.touch_objects(info, mask & !faults.refused(), addresses);

@@ -297,6 +297,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
                         self.bulk_store(pc, active, store);
                     }
                 }
+                Op::CommitStores => self.copies().commit_stores(active),
+                &Op::WaitStores(groups) => self.copies().wait_for_stores(active, groups),
                 Op::EndProducts => self.end_products(),
                 &Op::WaitForProducts(groups) => self.wait_for_products(groups),
                 &Op::ArriveAtCluster { releases } => {

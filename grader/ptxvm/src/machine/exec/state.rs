@@ -54,6 +54,8 @@ pub(crate) struct BlockState<M> {
     pub mbarriers: Mbarriers,
     /// Asynchronous copies of each warp.
     pub copies: Vec<Copies>,
+    /// Whether any of these has begun, whose source must not change until it is waited for.
+    pub copies_read: bool,
     /// The words that spinning warps have read and wait to see changed.
     pub polled: PolledWords,
     /// What the block launches.
@@ -75,6 +77,7 @@ impl<M> BlockState<M> {
             lane_instructions: 0,
             mbarriers: Mbarriers::default(),
             copies: vec![Copies::default(); warps as usize],
+            copies_read: false,
             polled: PolledWords::default(),
             children: ChildLaunches::default(),
             cluster: None,
@@ -88,6 +91,7 @@ impl<M> BlockState<M> {
         self.printing = 0;
         self.mbarriers.clear();
         self.copies.iter_mut().for_each(Copies::clear);
+        self.copies_read = false;
         self.polled.clear();
         self.children = ChildLaunches::default();
     }
