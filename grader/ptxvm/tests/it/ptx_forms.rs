@@ -91,6 +91,13 @@ fn special_registers_are_vectors() {
 }
 
 #[test]
+fn what_a_driver_reserves_in_shared_memory_is_that_of_an_h100() {
+    let body = "mov.u32 %r3, %reserved_smem_offset_begin; mov.u32 %r4, %reserved_smem_offset_end; add.u32 %r1, %r3, %r4;\n\
+        mov.u32 %r5, %reserved_smem_offset_cap; mad.lo.u32 %r1, %r5, 1000, %r1;";
+    assert_eq!(results("", body), [1_024_288; 40]);
+}
+
+#[test]
 fn initial_values_have_addresses_and_their_bytes() {
     let declarations = ".const .align 4 .u32 cs[4] = {11, 22, 33, 44};\n.global .align 8 .b8 gb[16] = {1, 2, 3, 4};\n\
         .global .u64 pc = generic(cs) + 4;\n.global .align 8 .u8 bytes[8] = {0xff(gb), 0xff00(gb), 0xff0000(gb), 0xff000000(gb),\n\

@@ -140,6 +140,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 }
                 None => {}
             }
+            if let Some(bits) = reserved(name) {
+                return Ok(self.builder.uniform_r(Uniform::Bits(bits)));
+            }
             if *name == "%reserved_smem_offset_1" {
                 let start = self.builder.reserved_shared()?;
                 return Ok(self.builder.uniform_r(Uniform::Bits(start.into())));
@@ -378,6 +381,16 @@ pub(super) fn special_of(vector: &str, axis: &str) -> Option<Special> {
         "%nclusterid" => triple(Special::Nclusterid, axis),
         _ => None,
     }
+}
+
+/// The bounds of what the driver of an H100 reserves in shared memory for all blocks.
+fn reserved(register: &str) -> Option<u64> {
+    Some(match register {
+        "%reserved_smem_offset_begin" | "%reserved_smem_offset_0" => 0,
+        "%reserved_smem_offset_end" => 288,
+        "%reserved_smem_offset_cap" => 1024,
+        _ => return None,
+    })
 }
 
 /// Special registers whose value a warp keeps.

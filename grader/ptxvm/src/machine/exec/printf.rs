@@ -32,6 +32,8 @@ struct Spec {
     /// Bits of an integer that are shown: 16 for `h`, 8 for `hh`.
     bits: u32,
     conversion: char,
+    /// Whether a GPU knows it: neither a precision from an argument nor the length `z` (as on an H100).
+    is_known: bool,
 }
 
 impl<M: Monitor> Machine<'_, '_, M> {
@@ -131,10 +133,16 @@ fn expand(
             text.push('%');
             continue;
         }
+        let begin = rest.clone();
         let Some(spec) = Spec::parse(&mut rest, || next(4) as i32) else {
             text.push('%');
             break;
         };
+        if !spec.is_known {
+            text.push('%');
+            text.extend(begin.clone().take(begin.count() - rest.clone().count()));
+            continue;
+        }
         let body = match spec.conversion {
             'd' | 'i' => spec.integer(next(spec.bytes)),
             'u' | 'x' | 'X' | 'o' => spec.unsigned(spec.sized(next(spec.bytes))),
@@ -179,6 +187,7 @@ impl Spec {
             bytes: 4,
             bits: u64::BITS,
             conversion: ' ',
+            is_known: true,
         };
         while let Some(flag) = rest.next_if(|c| "-0+ #".contains(*c)) {
             spec.left |= flag == '-';
@@ -198,14 +207,19 @@ impl Spec {
             value
         };
         let width = number(rest);
-        // A negative width from an argument is the flag `-` and a width, a negative precision is none.
+        // A negative width from an argument is the flag `-` and a width.
         spec.left |= width < 0;
         spec.width = (width.unsigned_abs() as usize).min(MAX_WIDTH);
         if rest.next_if_eq(&'.').is_some() {
-            let precision = usize::try_from(number(rest)).ok();
-            spec.precision = precision.map(|precision| precision.min(MAX_WIDTH));
+            if rest.next_if_eq(&'*').is_some() {
+                spec.is_known = false;
+            } else {
+                let precision = usize::try_from(number(rest)).ok();
+                spec.precision = precision.map(|precision| precision.min(MAX_WIDTH));
+            }
         }
         while let Some(length) = rest.next_if(|c| "hljztL".contains(*c)) {
+            spec.is_known &= length != 'z';
             if length == 'h' {
                 spec.bits = if spec.bits == 16 { 8 } else { 16 };
             } else {
@@ -369,6 +383,14 @@ mod tests {
     }
 
     #[test]
+    fn what_a_gpu_does_not_know_is_printed_as_it_stands() {
+        // As an H100 prints them, where C has a number.
+        assert_eq!(printed("%.*f", &[3, 2.5f64.to_bits()]), "%.*f");
+        assert_eq!(printed("%d %zu\n", &[37, 99]), "37 %zu\n");
+        assert_eq!(printed("%-5zx|%%", &[99]), "%-5zx|%");
+    }
+
+    #[test]
     fn as_c_does() {
         let half = 0.5f64.to_bits();
         assert_eq!(
@@ -389,8 +411,8 @@ mod tests {
         );
         assert_eq!(printed("100%", &[]), "100%");
         assert_eq!(
-            printed("%*d|%.*d|%#.0f|%5%|%q", &[(-6i64) as u64, 42, u64::MAX, 0, 3f64.to_bits()]),
-            "42    |0|3.|%|%"
+            printed("%*d|%#.0f|%5%|%q", &[(-6i64) as u64, 42, 3f64.to_bits()]),
+            "42    |3.|%|%"
         );
         assert_eq!(printed("%hu %hd %hhd %hhu", &[70000, 40000, 200, 511]), "4464 -25536 -56 255");
         assert_eq!(printed("%p %8p %s", &[0, 16, 0]), "(nil)     0x10 (null)");
