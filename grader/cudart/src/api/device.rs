@@ -258,6 +258,8 @@ unsafe extern "C" fn cudaGetDeviceProperties(to: *mut DeviceProp, device: c_int)
             (&mut prop.managed_memory, 83),
             (&mut prop.cooperative_launch, 95),
             (&mut prop.max_blocks_per_multiprocessor, 106),
+            (&mut prop.persisting_l2, 108),
+            (&mut prop.access_policy, 109),
         ] {
             *field = attribute(known, which).unwrap_or_default();
         }
@@ -311,6 +313,9 @@ fn attribute(known: &Properties, which: c_int) -> Option<c_int> {
         // `CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED`, which a GPU has for its own driver's programs.
         102 => c_int::from(!known.real_time),
         106 => multiprocessor.blocks as c_int,
+        // Three quarters of the L2 cache may persist, and a window of so many bytes may ask for it, from 8.0 on.
+        108 if known.capability.0 >= 8 => 3 << 20,
+        109 if known.capability.0 >= 8 => 134_213_632,
         111 => multiprocessor.reserved as c_int,
         0..=150 => 0,
         _ => return None,

@@ -1,6 +1,6 @@
 //! What a program does with memory that it maps itself.
 
-use super::Client;
+use super::context::Client;
 use super::mapped::{AllocationProp, GRANULARITY, Mapping, Physical, Range};
 use crate::device::{Answer, Awaited, Device};
 use crate::error::CudaError;

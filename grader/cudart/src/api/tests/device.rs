@@ -75,6 +75,8 @@ fn attributes_and_limits() {
     let attribute = |which| asked(|to| unsafe { cudaDeviceGetAttribute(to, which, 0) });
     assert_eq!(attribute(10), (SUCCESS, 32));
     assert_eq!((attribute(75), attribute(76)), ((SUCCESS, 9), (SUCCESS, 0)));
+    // Memory that programs map, and lines of the L2 cache that persist.
+    assert_eq!((attribute(102), attribute(108)), ((SUCCESS, 1), (SUCCESS, 3 << 20)));
     assert_eq!((attribute(-1), attribute(100_000)), ((INVALID_VALUE, 0), (INVALID_VALUE, 0)));
     // SAFETY: addresses of variables.
     let limit = |which| asked(|to| unsafe { cudaDeviceGetLimit(to, which) });
