@@ -10,7 +10,7 @@ use crate::evaluate::parallel::in_parallel;
 use crate::evaluate::program::{Computed, compute, compute_for, input, steps_for};
 use crate::evaluate::sampling::sharpen;
 use crate::evaluate::statement::run_statement;
-use crate::integer::evaluate::Dims;
+use crate::integer::evaluate::{Dims, evaluate_size};
 use crate::lower::nest::{LoweredProgram, LoweredStatement, TensorId};
 use crate::lower::program::lower;
 use crate::program::ir::{Program, base_tensor};
@@ -52,6 +52,18 @@ impl SizedFormula {
         loop {
             if let Some(&id) = self.lowered.by_name.get(tensor) {
                 return Some(&self.lowered.tensors[id].shape);
+            }
+            tensor = base_tensor(tensor)?;
+        }
+    }
+
+    /// The shape that a tensor would have at other sizes; `None` if one is missing, or for a name that the formula does not know.
+    pub fn shape_at(&self, tensor: &str, dims: &Dims) -> Option<Vec<i64>> {
+        let mut tensor = tensor;
+        loop {
+            if let Some(ty) = self.program.tensors.get(tensor) {
+                let sizes = ty.shape.iter().map(|size| evaluate_size(&size.int, dims).ok());
+                return sizes.collect();
             }
             tensor = base_tensor(tensor)?;
         }

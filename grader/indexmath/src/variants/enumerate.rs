@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::integer::evaluate::Dims;
 use crate::program::node::IndexId;
-use crate::syntax::operators::Op;
+use crate::syntax::int_expr::IntExpr;
+use crate::syntax::operators::{Comparison, Condition, Op};
 use crate::variants::machine::{Machine, Replacement};
 use crate::variants::slips::{Edit, Place, edits, whole};
 use crate::variants::tree::{Access, Model, Part, TensorId, Tree};
@@ -195,6 +196,10 @@ fn whereabouts(model: &Model, part: usize, path: &[usize]) -> String {
         }
     });
     walk_terms(&model.parts[part].body, path, &mut |tree| term = Some(tree));
+    if let Some(comparison) = comparison_around(model, &model.parts[part].body, path) {
+        inside = format!(", in {comparison}{inside}");
+        term = None;
+    }
     let term = term.filter(|_| inside.is_empty());
     if part + 1 < model.parts.len() {
         let target = &model.tensors[model.parts[part].target].name;
@@ -203,6 +208,31 @@ fn whereabouts(model: &Model, part: usize, path: &[usize]) -> String {
     match term.map(|tree| model.text(tree)) {
         Some(text) => format!("{inside}, in the term {text}"),
         None => inside,
+    }
+}
+
+/// The comparison of which a constant is a side, in words.
+fn comparison_around(model: &Model, body: &Tree, path: &[usize]) -> Option<String> {
+    let (&side, above) = path.split_last()?;
+    let Tree::Select(condition, ..) = body.at(above)? else { return None };
+    matches!(body.at(path)?, Tree::Number(_)).then_some(())?;
+    let mut all = Vec::new();
+    comparisons(condition, &mut all);
+    let (comparison, left, right) = all.get(side / 2)?;
+    Some(model.comparison_text(*comparison, left, right))
+}
+
+/// The comparisons of a condition, in the order of their sides.
+fn comparisons<'a>(
+    condition: &'a Condition<Tree>,
+    all: &mut Vec<(Comparison, &'a Tree, &'a Tree)>,
+) {
+    match condition {
+        Condition::Compare(comparison, left, right) => all.push((*comparison, left, right)),
+        Condition::Join(_, left, right) => {
+            comparisons(left, all);
+            comparisons(right, all);
+        }
     }
 }
 
@@ -233,8 +263,12 @@ fn one(site: &Site, edit: &Edit) -> Draft {
 /// trees, and slips that are about equal operands.
 fn everywhere(sites: &[Site]) -> Vec<Draft> {
     let mut groups: BTreeMap<(String, String), Vec<(&Site, &Edit)>> = BTreeMap::new();
+    let mut windows: BTreeMap<(String, String), Vec<(&Site, &Edit)>> = BTreeMap::new();
+    // A window is where a value is read, and where its gradient goes: whoever gets it wrong does so in subscripts and in conditions.
+    let has_numbers = sites.iter().any(|site| matches!(site.tree, Tree::Int(_)));
     for site in sites {
         let own = format!("{:?}", site.tree.renamed());
+        let mut window: Option<(&IntExpr, String)> = None;
         for edit in &site.edits {
             let mut add = |about: String| {
                 let within = format!("{} {about}", site.part);
@@ -250,11 +284,25 @@ fn everywhere(sites: &[Site]) -> Vec<Draft> {
             if let Some(about) = &edit.about {
                 add(format!("about {:?}", about.renamed()));
             }
+            if let Some((int, key)) = edit.int.as_ref().filter(|_| has_numbers) {
+                let known = window.take().filter(|(known, _)| *known == int);
+                let of = || (int, format!("{:?}", Tree::Int(int.clone()).renamed()));
+                let (_, about) = window.insert(known.unwrap_or_else(of));
+                windows.entry((about.clone(), key.clone())).or_default().push((site, edit));
+            }
             add(own.clone());
         }
     }
+    let is_window = |group: &Vec<(&Site, &Edit)>| {
+        let is_number = |(site, _): &(&Site, &Edit)| matches!(site.tree, Tree::Int(_));
+        group.iter().any(is_number) && !group.iter().all(is_number)
+    };
+    let windows = windows.into_values().filter(is_window).map(|mut group| {
+        group.sort_by_key(|(site, _)| !matches!(site.tree, Tree::Int(_)));
+        group
+    });
     let mut drafts = Vec::new();
-    for group in groups.into_values().filter(|group| group.len() > 1) {
+    for group in groups.into_values().filter(|group| group.len() > 1).chain(windows) {
         let mut draft = Draft { edits: Vec::new(), says: String::new(), rank: 0 };
         for (site, edit) in &group {
             let next = one(site, edit);

@@ -272,6 +272,11 @@ impl Tree {
         self.try_map(&int, &read, &range)
     }
 
+    /// The same tree wherever it stands in the text of the formula.
+    pub(crate) fn without_spans(&self) -> Option<Self> {
+        self.map_ints(&mut |int| Some(int.without_spans()))
+    }
+
     /// Calls `f` with every tree, this one first, and its path.
     pub(crate) fn visit<'a>(
         &'a self,

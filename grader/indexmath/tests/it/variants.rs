@@ -711,3 +711,140 @@ fn a_padding_that_is_counted_in_strides_is_named() {
     let says = puzzle(&types, &dims, right, &right.replace("-P", "-P*S"), false).explain("y");
     assert!(says.iter().any(|s| s.contains("k-P*S")), "{says:?}");
 }
+
+#[test]
+fn a_stride_that_is_forgotten_along_both_axes_is_named_as_one() {
+    let formula = "y[h,w] = max[p < 2, q < 2] x[2*h+p,2*w+q]";
+    let types = [("x", "f32[2 * H, 2 * W]"), ("y", "f32[H, W]")];
+    let wrong = formula.replace("2*h+p,2*w+q", "h+p,w+q");
+    let says = puzzle(&types, &[("H", 4), ("W", 5)], formula, &wrong, false).explain("y");
+    let words = "`x[h+p,w+q]` is read in the place of `x[2*h+p,2*w+q]` inside `max[p,q]`";
+    assert!(says.iter().any(|s| s == words), "{says:?}");
+}
+
+#[test]
+fn a_window_that_is_wrong_where_it_is_read_and_where_its_gradient_goes_is_named() {
+    let formula = "best[o] = argmax[p < 3] x?[S*o+p-P]; top[o] = max[p < 3] x?[S*o+p-P]; \
+        back[i] = sum[o, p < 3] select(index(i) == index(S*o+p-P) and best[o] == index(p), up[o], 0)";
+    let types = [
+        ("x", "f32[N]"),
+        ("up", "f32[M]"),
+        ("best", "i32[M]"),
+        ("top", "f32[M]"),
+        ("back", "f32[N]"),
+    ];
+    let wrong = formula.replace("S*o+p-P", "S*o+p");
+    let dims = [("N", 13), ("M", 6), ("S", 2), ("P", 1)];
+    let says = puzzle(&types, &dims, formula, &wrong, false).explain("back");
+    let words = "`S*o+p` stands in the place of `S*o+p-P`, in both places";
+    assert!(says.iter().any(|s| s == words), "{says:?}");
+}
+
+#[test]
+fn a_remainder_that_is_not_asked_for_is_named() {
+    let formula = "back[i] = sum[o, p < 3] select(index(i) == index(S*o+p-1), up[o], 0)";
+    let wrong = formula.replace("index(i) == index(S*o+p-1)", "index(div(i-p+1,S)) == index(o)");
+    let types = [("up", "f32[M]"), ("back", "f32[N]")];
+    let dims = [("N", 13), ("M", 7), ("S", 2)];
+    let says = puzzle(&types, &dims, formula, &wrong, false).explain("back");
+    let words = "the remainder of the division by `S` is not asked for in `i == S*o+p-1`";
+    assert!(says[0].starts_with(words), "{says:?}");
+}
+
+#[test]
+fn a_comparison_that_is_an_inequality_is_named() {
+    let formula = "y[k] = sum[i] select(index(mod(i, 5)) == index(k), w[i], 0)";
+    let wrong = formula.replace("==", "<=");
+    let types = [("w", "f32[N]"), ("y", "f32[K]")];
+    let says = puzzle(&types, &[("N", 20), ("K", 5)], formula, &wrong, false).explain("y");
+    assert!(says.iter().any(|s| s.contains("are compared with <=, not with ==")), "{says:?}");
+}
+
+#[test]
+fn terms_that_are_counted_are_named() {
+    let formula = "y[k] = sum[i < N] select(index(mod(i, 7)) >= index(k), w[i], 0)";
+    let wrong = formula.replace("w[i]", "1");
+    let types = [("w", "f32[N]"), ("y", "f32[K]")];
+    let says = puzzle(&types, &[("N", 20), ("K", 5)], formula, &wrong, false).explain("y");
+    assert!(says[0].ends_with("are counted, not added"), "{says:?}");
+}
+
+#[test]
+fn a_mean_of_what_lies_inside_is_named() {
+    let formula = "y[h,w] = (sum[p < 3, q < 3] x?[h+p-1,w+q-1]) / 9";
+    let inside = "(sum[p < 3, q < 3] select(index(h+p) > 0 and index(h+p) <= index(H) and \
+        index(w+q) > 0 and index(w+q) <= index(W), 1, 0))";
+    let wrong = formula.replace("/ 9", &format!("/ {inside}"));
+    let types = [("x", "f32[H, W]"), ("y", "f32[H, W]")];
+    let says = puzzle(&types, &[("H", 4), ("W", 5)], formula, &wrong, false).explain("y");
+    let words = "the sum is divided by how many of its elements lie inside `x`, not by `9`";
+    assert_eq!(says[0], words);
+}
+
+#[test]
+fn what_lies_outside_along_one_axis_and_counts_as_0_is_named() {
+    let types = [("x", "f32[H, W]"), ("y", "f32[H, W]")];
+    let right = "y[h,w] = max[p < 3, q < 3] x?[h+p-1,w+q-1]";
+    let wrong = "y[h,w] = select(index(w) == 0 or index(w) == index(W - 1), \
+        max(max[p < 3, q < 3] x?[h+p-1,w+q-1], 0), max[p < 3, q < 3] x?[h+p-1,w+q-1])";
+    let mut puzzle = puzzle(&types, &[("H", 5), ("W", 6)], right, wrong, false);
+    puzzle.known.get_mut("x").unwrap().iter_mut().for_each(|x| *x = -x.abs() - 1.0);
+    let says = puzzle.explain("y");
+    let words = "counts as 0 where `w+q-1` is outside of its axis, and is not left out";
+    assert!(says.iter().any(|s| s.contains(words)), "{says:?}");
+}
+
+#[test]
+fn a_function_of_the_result_is_named() {
+    let types = [("x", "f32[B, C]"), ("total", "f32[B]"), ("y", "f32[B, C]")];
+    let formula = "total[b] = sum[c] exp(x[b,c]); y[b,c] = exp(x[b,c]) / total[b]";
+    let says = |wrong: &str| {
+        let wrong = formula.replace("exp(x[b,c]) / total[b]", wrong);
+        puzzle(&types, &[("B", 4), ("C", 5)], formula, &wrong, false).explain("y")
+    };
+    let log = says("x[b,c] - log(total[b])");
+    assert_eq!(log[0], "the logarithm of `y` stands in its place");
+    let types = [("x", "f32[N, K]"), ("y", "f32[N]")];
+    let (right, wrong) = ("y[i] = sum[k] x[i,k]", "y[i] = max(sum[k] x[i,k], 0)");
+    let relu = puzzle(&types, &[("N", 9), ("K", 3)], right, wrong, false).explain("y");
+    assert_eq!(relu[0], "negative values of `y` become 0");
+    let (right, wrong) = ("y[i] = 0 * x[0,0]; z[i] = 0", "y[i] = 0 * x[0,0]; z[i] = 1");
+    let types = [("x", "f32[N, K]"), ("y", "f32[N]"), ("z", "f32[N]")];
+    let constant = puzzle(&types, &[("N", 9), ("K", 3)], right, wrong, false).explain("z");
+    assert_eq!(constant[0], "the constant 0 is 1");
+}
+
+#[test]
+fn one_more_than_a_scale_and_the_size_of_a_difference_are_named() {
+    let types = [("x", "f32[N]"), ("g", "f32[N]"), ("v", "f32[]"), ("y", "f32[N]")];
+    let formula = "v = sum[j] x[j] * x[j]; y[i] = x[i] / v * g[i]";
+    let says = |right: &str, wrong: &str| {
+        let wrong = formula.replace(right, wrong);
+        puzzle(&types, &[("N", 9)], formula, &wrong, false).explain("y")
+    };
+    let scaled = says("* g[i]", "* (1 + g[i])");
+    let words = "1 plus `g[i]` stands in the place of `g[i]`";
+    assert!(scaled.iter().any(|s| s.starts_with(words)), "{scaled:?}");
+    let absolute = says("x[j] * x[j]", "abs(x[j])");
+    let words = "the absolute value of `x[j]` is taken, not its square inside `sum[j]` in `v`";
+    assert!(absolute.iter().any(|s| s == words), "{absolute:?}");
+}
+
+#[test]
+fn a_small_number_that_is_added_in_the_place_of_a_floor_is_named() {
+    let types = [("p", "f32[N]"), ("y", "f32[N]")];
+    let (right, wrong) = ("y[i] = log(max(p[i], 1e-10))", "y[i] = log(p[i] + 1e-3)");
+    let mut puzzle = puzzle(&types, &[("N", 9)], right, wrong, false);
+    puzzle.known.get_mut("p").unwrap().iter_mut().for_each(|p| *p = p.abs() / 4.0 + 0.01);
+    let says = puzzle.explain("y");
+    assert_eq!(says[0], "0.001 is added to `p[i]`, where its max with `1e-10` is meant");
+}
+
+#[test]
+fn a_constant_that_is_compared_is_named_with_its_comparison() {
+    let types = [("z", "f32[N]"), ("g", "f32[N]"), ("y", "f32[N]")];
+    let formula = "y[i] = select(z[i] <= 0, 0, g[i])";
+    let wrong = formula.replace("<= 0", "<= 1");
+    let says = puzzle(&types, &[("N", 40)], formula, &wrong, false).explain("y");
+    assert_eq!(says[0], "the constant 0 is 1, in `z[i] <= 0`");
+}

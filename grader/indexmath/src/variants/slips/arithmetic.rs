@@ -2,7 +2,7 @@
 
 use super::{Edit, Place};
 use crate::syntax::int_expr::{IntExpr, IntKind};
-use crate::syntax::operators::Op;
+use crate::syntax::operators::{Function, Op};
 use crate::variants::tree::{Access, Tree};
 
 pub(super) fn edits(place: &Place) -> Vec<Edit> {
@@ -14,10 +14,14 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
         Tree::Binary(op, left, right) => {
             let mut edits = binary(place, *op, left, right);
             edits.extend((*op == Op::Div).then(|| complement(place)));
+            edits.extend(
+                (*op == Op::Mul && left.without_spans() == right.without_spans())
+                    .then(|| magnitude(place, left)),
+            );
             edits
         }
         Tree::Read(access) if place.model.tensors[access.tensor].dtype.is_float() => {
-            let mut edits = vec![complement(place)];
+            let mut edits = vec![complement(place), one_more(place)];
             edits.extend(too_many(place));
             edits
         }
@@ -31,6 +35,21 @@ fn complement(place: &Place) -> Edit {
     let text = place.model.text(place.tree);
     let says = format!("1 minus {text} stands in the place of {text}");
     Edit::new("complement", 3, tree, says)
+}
+
+/// 1 + x in the place of x: a scale that is learned as its distance from 1.
+fn one_more(place: &Place) -> Edit {
+    let tree = Tree::binary(Op::Add, Tree::Number(1.0), place.tree.clone());
+    let text = place.model.text(place.tree);
+    Edit::new("one more", 3, tree, format!("1 plus {text} stands in the place of {text}"))
+}
+
+/// |x| in the place of its square.
+fn magnitude(place: &Place, factor: &Tree) -> Edit {
+    let tree = Tree::Call(Function::Abs, vec![factor.clone()]);
+    let says =
+        format!("the absolute value of {} is taken, not its square", place.model.text(factor));
+    Edit::new("absolute", 2, tree, says)
 }
 
 /// A factor that the part reads elsewhere, at the same element, and not in this product.

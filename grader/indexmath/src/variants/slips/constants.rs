@@ -10,14 +10,10 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
         Tree::Number(value) => numbers(*value),
         Tree::Int(int) => {
             let correct = place.size_text(int);
-            let of = |(key, rank, int): (String, u8, _)| {
-                let now = place.size_text(&int);
-                Edit::new(
-                    key,
-                    rank,
-                    Tree::Int(int),
-                    format!("{now} stands in the place of {correct}"),
-                )
+            let of = |(key, rank, changed): (String, u8, _)| {
+                let says =
+                    format!("{} stands in the place of {correct}", place.size_text(&changed));
+                Edit::new(key.clone(), rank, Tree::Int(changed), says).of_int(int, &key)
             };
             let mut all = integers::edits(place, int);
             all.extend(place.products.iter().map(|name| {

@@ -1,7 +1,9 @@
 //! Functions and branches: left out, or another one.
 
 use super::{Edit, Place};
+use crate::syntax::int_expr::{IntExpr, IntKind, IntOp};
 use crate::syntax::operators::{Comparison, Condition, Function, Op};
+use crate::variants::text::number;
 use crate::variants::tree::Tree;
 
 pub(super) fn edits(place: &Place) -> Vec<Edit> {
@@ -116,6 +118,27 @@ fn inside_out(place: &Place, function: Function, argument: &Tree) -> Vec<Edit> {
     (0..values.len()).filter(|_| values.len() == 2).map(of).collect()
 }
 
+/// A small number that is added in the place of a floor.
+fn small_addends(place: &Place, a: &Tree, b: &Tree) -> Vec<Edit> {
+    /// The smallest power of ten that is tried.
+    const SMALLEST_POWER: i32 = 12;
+    if !matches!(b, Tree::Number(_)) {
+        return Vec::new();
+    }
+    let (l, r) = (place.model.text(a), place.model.text(b));
+    let of = |power: i32| {
+        let value = 10_f64.powi(-power);
+        let says = format!("{} is added to {l}, where its max with {r} is meant", number(value));
+        Edit::new(
+            format!("add {value}"),
+            3,
+            Tree::binary(Op::Add, a.clone(), Tree::Number(value)),
+            says,
+        )
+    };
+    (1..=SMALLEST_POWER).map(of).collect()
+}
+
 fn of_two(place: &Place, function: Function, a: &Tree, b: &Tree) -> Vec<Edit> {
     let (l, r) = (place.model.text(a), place.model.text(b));
     let call = |f: Function| Tree::Call(f, vec![a.clone(), b.clone()]);
@@ -135,7 +158,7 @@ fn of_two(place: &Place, function: Function, a: &Tree, b: &Tree) -> Vec<Edit> {
             ];
         }
     };
-    vec![
+    let mut edits = vec![
         Edit::new(
             "left",
             1,
@@ -160,7 +183,11 @@ fn of_two(place: &Place, function: Function, a: &Tree, b: &Tree) -> Vec<Edit> {
             Tree::binary(Op::Add, a.clone(), b.clone()),
             format!("{r} is added to {l}, where their {name} is meant"),
         ),
-    ]
+    ];
+    if function == Function::Max {
+        edits.extend(small_addends(place, a, b));
+    }
+    edits
 }
 
 fn branches(place: &Place, condition: &Condition<Tree>, yes: &Tree, no: &Tree) -> Vec<Edit> {
@@ -219,6 +246,9 @@ fn conditions(place: &Place, condition: &Condition<Tree>) -> Vec<ConditionSlip> 
         Condition::Compare(comparison, a, b) => {
             let mut others = vec![(strictness(*comparison), 1), (turned(*comparison), 2)];
             others.dedup_by_key(|(other, _)| *other);
+            if *comparison == Comparison::Equal {
+                others.extend([(Comparison::LessEqual, 2), (Comparison::GreaterEqual, 2)]);
+            }
             let (l, r) = (place.model.text(a), place.model.text(b));
             let of = |(other, rank): (Comparison, u8)| ConditionSlip {
                 key: other.symbol().to_owned(),
@@ -230,7 +260,9 @@ fn conditions(place: &Place, condition: &Condition<Tree>) -> Vec<ConditionSlip> 
                     comparison.symbol()
                 ),
             };
-            others.into_iter().map(of).collect()
+            let mut slips: Vec<ConditionSlip> = others.into_iter().map(of).collect();
+            slips.extend(remainder(place, *comparison, a, b));
+            slips
         }
         Condition::Join(connective, left, right) => {
             let other = connective.other();
@@ -262,6 +294,63 @@ fn conditions(place: &Place, condition: &Condition<Tree>) -> Vec<ConditionSlip> 
             }));
             slips
         }
+    }
+}
+
+/// `a == S * i + b` as `(a - b) / S == i`, of which the remainder is not asked for: a step between the windows of a stride.
+fn remainder(place: &Place, comparison: Comparison, a: &Tree, b: &Tree) -> Option<ConditionSlip> {
+    let (Comparison::Equal, Tree::Int(left), Tree::Int(right)) = (comparison, a, b) else {
+        return None;
+    };
+    let (whole, product) = match (product(left), product(right)) {
+        (None, Some(product)) => (left, product),
+        (Some(product), None) => (right, product),
+        _ => return None,
+    };
+    let rest = IntExpr::binary(IntOp::Sub, whole.clone(), product.rest);
+    let quotient = IntExpr::binary(IntOp::Div, rest, product.factor.clone());
+    let says = format!(
+        "the remainder of the division by {} is not asked for in {}",
+        place.size_text(&product.factor),
+        place.model.comparison_text(comparison, a, b)
+    );
+    Some(ConditionSlip {
+        key: "remainder".to_owned(),
+        rank: 1,
+        condition: Condition::compare(comparison, Tree::Int(quotient), Tree::Int(product.index)),
+        says,
+    })
+}
+
+/// `factor * index + rest`.
+struct Product {
+    factor: IntExpr,
+    index: IntExpr,
+    rest: IntExpr,
+}
+
+/// An integer expression as a multiple of an index and a rest, if it is the sum of such.
+fn product(int: &IntExpr) -> Option<Product> {
+    let IntKind::Binary(op, left, right) = &int.kind else { return None };
+    let with = |product: Product, rest: &IntExpr, op: IntOp| Product {
+        rest: IntExpr::binary(op, product.rest, rest.clone()),
+        ..product
+    };
+    match op {
+        IntOp::Mul => {
+            let (factor, index) =
+                if right.as_index().is_some() { (left, right) } else { (right, left) };
+            let is_one = index.as_index().is_some() && factor.uses_only(&[]);
+            let (factor, index, rest) =
+                ((**factor).clone(), (**index).clone(), IntExpr::constant(0));
+            is_one.then_some(Product { factor, index, rest })
+        }
+        IntOp::Add => match product(left) {
+            Some(found) => Some(with(found, right, IntOp::Add)),
+            None => Some(with(product(right)?, left, IntOp::Add)),
+        },
+        IntOp::Sub => Some(with(product(left)?, right, IntOp::Sub)),
+        _ => None,
     }
 }
 

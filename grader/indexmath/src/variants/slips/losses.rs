@@ -25,7 +25,7 @@ fn two_classes(place: &Place, label: &Tree, log: &Tree) -> Option<Edit> {
     let other = |tree: &Tree| Tree::binary(Op::Sub, Tree::Number(1.0), tree.clone());
     let second = Tree::binary(Op::Mul, other(label), complemented(log, probability)?);
     let says = format!(
-        "as for two classes, the same of 1 minus {} and 1 minus {} is added",
+        "as for two classes, the same product of 1 minus {} and 1 minus {} is added",
         place.model.text(label),
         place.model.access_text(probability)
     );

@@ -9,6 +9,7 @@ mod functions;
 mod grouping;
 mod integers;
 mod losses;
+mod padding;
 mod reads;
 mod reductions;
 mod split;
@@ -29,6 +30,8 @@ pub(crate) struct Edit {
     pub says: String,
     /// What it is about, if that is less than the whole tree: the factor that is left out, the range of a loop.
     pub about: Option<Tree>,
+    /// The integer expression that it changes, and how: a subscript, or a number in a condition.
+    pub int: Option<(IntExpr, String)>,
     /// How far it is from the formula: 1 is a plain slip.
     pub rank: u8,
     /// What stands there now.
@@ -68,11 +71,15 @@ impl Place<'_> {
 
 impl Edit {
     fn new(key: impl Into<String>, rank: u8, tree: Tree, says: impl Into<String>) -> Self {
-        Self { key: key.into(), says: says.into(), about: None, rank, tree }
+        Self { key: key.into(), says: says.into(), about: None, int: None, rank, tree }
     }
 
     fn about(self, operand: &Tree) -> Self {
         Self { about: Some(operand.clone()), ..self }
+    }
+
+    fn of_int(self, int: &IntExpr, key: &str) -> Self {
+        Self { int: Some((int.clone(), key.to_owned())), ..self }
     }
 }
 
@@ -85,6 +92,7 @@ pub(crate) fn edits(place: &Place) -> Vec<Edit> {
     edits.extend(reads::edits(place));
     edits.extend(constants::edits(place));
     edits.extend(losses::edits(place));
+    edits.extend(padding::edits(place));
     edits.retain(|edit| edit.tree != *place.tree);
     edits
 }

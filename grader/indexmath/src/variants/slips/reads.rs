@@ -91,14 +91,40 @@ fn tensors(place: &Place, access: &Access) -> Vec<Edit> {
     others.map(of).collect()
 }
 
-/// One subscript that is another.
+/// One subscript that is another, and all that are alike: a stride that is forgotten along both axes of an image.
 fn subscripts(place: &Place, access: &Access) -> Vec<Edit> {
+    let all = |subscript| integers::edits(place, subscript);
+    let slips: Vec<Vec<(String, u8, IntExpr)>> = access.subscripts.iter().map(all).collect();
+    let shape = |axis: usize| Tree::Int(access.subscripts[axis].clone()).renamed();
     let mut edits = Vec::new();
     for (axis, subscript) in access.subscripts.iter().enumerate() {
-        for (key, rank, int) in integers::edits(place, subscript) {
+        // Any two indices are alike.
+        let is_plain = subscript.as_index().is_some();
+        let alike: Vec<usize> = (0..access.subscripts.len())
+            .filter(|&other| other == axis || (!is_plain && shape(other) == shape(axis)))
+            .collect();
+        let is_first = alike[0] == axis;
+        for (key, rank, int) in &slips[axis] {
             let mut changed = access.clone();
-            changed.subscripts[axis] = int;
-            edits.push(read(place, access, changed, format!("axis {axis} {key}"), rank));
+            changed.subscripts[axis] = int.clone();
+            let edit = read(place, access, changed.clone(), format!("axis {axis} {key}"), *rank);
+            if alike.len() == 1 {
+                edits.push(edit.of_int(subscript, key));
+                continue;
+            }
+            edits.push(edit);
+            let same = |&other: &usize| {
+                let slip = slips[other].iter().find(|(other, ..)| other == key)?;
+                Some((other, slip.2.clone()))
+            };
+            let Some(others) = alike.iter().map(same).collect::<Option<Vec<_>>>() else { continue };
+            if is_first {
+                for (other, int) in others {
+                    changed.subscripts[other] = int;
+                }
+                let edit = read(place, access, changed, format!("alike {key}"), rank + 1);
+                edits.push(edit.of_int(subscript, key));
+            }
         }
     }
     edits

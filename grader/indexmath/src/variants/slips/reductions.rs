@@ -56,12 +56,28 @@ fn kinds(place: &Place, kind: Reduction, ranges: &[Range], body: &Tree) -> Vec<E
         Reduction::ArgMin => vec![other(Reduction::ArgMax, 1)],
     };
     if kind == Reduction::Sum {
-        return turned;
+        let counted = counted(body).map(|ones| {
+            let tree = Tree::Reduce(kind, ranges.to_vec(), Box::new(ones));
+            Edit::new("counted", 2, tree, format!("the terms of {text} are counted, not added"))
+        });
+        return turned.into_iter().chain(counted).collect();
     }
     let backwards = ranges.iter().map(|range| Range { backwards: true, ..range.clone() }).collect();
     let last = Tree::Reduce(kind, backwards, Box::new(body.clone()));
     let says = format!("the last of several equal candidates wins in {text}, not the first");
     turned.into_iter().chain([Edit::new("last wins", 1, last, says)]).collect()
+}
+
+/// A term that is a single value, or a value that is added under a condition, as the number 1.
+fn counted(term: &Tree) -> Option<Tree> {
+    match term {
+        Tree::Read(_) => Some(Tree::Number(1.0)),
+        Tree::Select(condition, yes, no) if **no == Tree::Number(0.0) => {
+            let one = counted(yes)?;
+            Some(Tree::Select(condition.clone(), Box::new(one), no.clone()))
+        }
+        _ => None,
+    }
 }
 
 /// Accumulators that do not start with the neutral element.

@@ -4,7 +4,7 @@
 use super::{Edit, Place, reads, split, swapped};
 use crate::program::node::IndexId;
 use crate::syntax::int_expr::{IntExpr, IntKind};
-use crate::syntax::operators::{Condition, Connective, Op};
+use crate::syntax::operators::{Condition, Connective, Function, Op};
 use crate::variants::tree::{Access, Tree};
 use std::collections::BTreeSet;
 
@@ -45,6 +45,7 @@ pub(crate) fn edits(place: &Place, target: &str, last: bool) -> Vec<Edit> {
         edits.extend(split::edits(place, target));
         edits.extend(other_parts(place, target));
         edits.extend(factors(place, target));
+        edits.extend(functions(place, target));
     }
     edits.extend(strides(place));
     edits.extend(only_term(place));
@@ -170,6 +171,44 @@ fn factors(place: &Place, target: &str) -> Vec<Edit> {
         Edit::new("factor", 3, tree, format!("`{target}` is multiplied by {text}"))
     };
     reads.into_iter().map(of).collect()
+}
+
+/// A function of the result in its place: its logarithm, or what a ReLU makes of it.
+fn functions(place: &Place, target: &str) -> Vec<Edit> {
+    let own = place.model.tensor(target).map(|id| &place.model.tensors[id]);
+    // Of a constant every function is another constant.
+    let mut reads = false;
+    place.tree.visit(&mut Vec::new(), &mut |_, tree| reads |= matches!(tree, Tree::Read(_)));
+    if !reads || !own.is_some_and(|own| own.dtype.is_float()) {
+        return Vec::new();
+    }
+    let body = || place.tree.clone();
+    let call = |f: Function| Tree::Call(f, vec![body()]);
+    let square = Tree::binary(Op::Mul, body(), body());
+    let reciprocal = Tree::binary(Op::Div, Tree::Number(1.0), body());
+    let relu = Tree::Call(Function::Max, vec![body(), Tree::Number(0.0)]);
+    let named = |key: &str, tree: Tree, of: &str| {
+        Edit::new(key, 3, tree, format!("the {of} of `{target}` stands in its place"))
+    };
+    vec![
+        named("log", logarithm(place.tree), "logarithm"),
+        named("exp", call(Function::Exp), "exponential"),
+        named("root", call(Function::Sqrt), "root"),
+        named("square", square, "square"),
+        named("reciprocal", reciprocal, "reciprocal"),
+        named("absolute", call(Function::Abs), "absolute value"),
+        Edit::new("relu", 3, relu, format!("negative values of `{target}` become 0")),
+    ]
+}
+
+/// The logarithm of a tree as a person computes it: without the exponentials in it, which may overflow.
+fn logarithm(tree: &Tree) -> Tree {
+    match tree {
+        Tree::Call(Function::Exp, values) if values.len() == 1 => values[0].clone(),
+        Tree::Binary(Op::Mul, a, b) => Tree::binary(Op::Add, logarithm(a), logarithm(b)),
+        Tree::Binary(Op::Div, a, b) => Tree::binary(Op::Sub, logarithm(a), logarithm(b)),
+        other => Tree::Call(Function::Log, vec![other.clone()]),
+    }
 }
 
 fn replaced(int: &IntExpr, index: IndexId, to: &IntExpr) -> IntExpr {
