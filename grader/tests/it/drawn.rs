@@ -88,7 +88,7 @@ fn a_kernel_that_is_wrong_past_its_own_literals_fails() {
         ("40_layernorm_forward", vec![squares, (term, &terms), (variance, &one_pass)]),
     ];
     for (stem, changes) in wrong {
-        let puzzle = workbook.puzzles().into_iter().find(|puzzle| puzzle.stem == stem).unwrap();
+        let puzzle = workbook.puzzles().iter().find(|puzzle| puzzle.stem == stem).unwrap();
         let spec = oracle::load(&puzzle.spec, &puzzle.spec).unwrap();
         let mut text = std::fs::read_to_string(&puzzle.solution).unwrap();
         for (from, to) in changes {
