@@ -793,6 +793,22 @@ fn values_far_from_zero_come_at_the_sizes_of_a_kernel() {
     );
 }
 
+/// A kernel with special code for as many channels on both sides, from some number of them on, meets that number on both sides, and more
+/// than one pixel.
+#[test]
+fn two_sizes_are_equal_at_the_literal_of_one() {
+    let spec = puzzle("31_relu_conv_backward_input.toml");
+    let size =
+        |text: &str, at, is_equality| size_literal("relu_conv_bwd_input", text, at, is_equality);
+    let sizes = vec![size("1*(C) + -1*(K)", 0, true), size("1*(K)", 6, false)];
+    for seed in 0..5 {
+        let sizes = sizes.clone();
+        let plans = plans_at(&spec, seed, &Literals { sizes, ..Literals::default() });
+        let is_it = |plan: &Plan| plan.free["K"] == 7 && plan.free["C"] == 7 && plan.free["W"] > 1;
+        assert!(plans.iter().any(is_it), "{seed}");
+    }
+}
+
 /// Where two inputs are multiplied, one of them has the smallest numbers, so that the product is not 0; each of them in some case.
 #[test]
 fn one_factor_has_the_smallest_numbers() {

@@ -52,11 +52,31 @@ const BESIDE: [[i64; AT_ONCE]; 13] = [
 const MOST_FAR: usize = 3;
 const FAR_COST: u64 = 1 << 23;
 
-/// Takes one of some values.
-type Choice = fn(&mut dyn Iterator<Item = i64>) -> Option<i64>;
+/// Takes one of random values, smaller ones in later attempts.
+type Choice = fn(&mut dyn Iterator<Item = i64>, usize) -> Option<i64>;
 
-/// How the other sizes are drawn: the smallest of some values, or the largest.
-const OTHERS: [Choice; 2] = [|values| values.min(), |values| values.max()];
+/// How the other sizes are drawn, and what the case may cost: the smallest of some values, the largest, or the smallest that is not 1, later
+/// that of half of the sizes, since with a single pixel much is the same whichever of them is taken.
+const OTHERS: [(Choice, u64); 3] = [
+    (|values, attempt| values.take(1 + attempt.max(1)).min(), LONG_COST / 2),
+    (
+        |values, attempt| match attempt {
+            0 => values.take(2).max(),
+            _ => values.take(1 + attempt).min(),
+        },
+        LONG_COST / 2,
+    ),
+    (
+        |values, attempt| {
+            let may_be_one = attempt > 0 && values.next()? % 2 == 0;
+            values.take(MANY).min_by_key(|size| (*size < 2 && !may_be_one, *size))
+        },
+        LONG_COST,
+    ),
+];
+
+/// Of so many random values the smallest is that of the range, most often.
+const MANY: usize = 12;
 
 impl Drawer<'_> {
     /// Cases in which an expression of sizes has the value that stands beside it, for each of these; then two and three of them at
@@ -95,12 +115,21 @@ impl Drawer<'_> {
         let mut targets: Vec<Vec<(&'l DimExpr, i64)>> = Vec::new();
         let sets = sets_of(&literals);
         for beside in BESIDE {
-            for set in sets.iter().take(MOST + MOST_FAILED) {
+            let mut of_round: Vec<&Vec<&SizeLiteral>> =
+                sets.iter().take(MOST + MOST_FAILED).collect();
+            // Most special code that needs several sizes needs two.
+            if beside != BESIDE[0] {
+                of_round.sort_by_key(|set| set.len() != 2);
+            }
+            for set in of_round {
                 let added = |(literal, more): (&&'l SizeLiteral, &i64)| {
                     let more = if literal.is_equality { 0 } else { *more };
                     (&literal.of, literal.at.saturating_add(more))
                 };
-                let target = set.iter().zip(&beside).map(added).collect();
+                let mut target: Vec<(&'l DimExpr, i64)> =
+                    set.iter().zip(&beside).map(added).collect();
+                // A size that two literals name is fixed by the one that names it alone.
+                target.sort_by_key(|(of, _)| of.names().len());
                 if !targets.contains(&target) {
                     targets.push(target);
                 }
@@ -144,15 +173,16 @@ impl Drawer<'_> {
         })
     }
 
-    /// Sizes at which these expressions have these values, the others as `choose` takes them.
-    fn with_values(&mut self, wanted: &[(&DimExpr, i64)], choose: Choice) -> Option<Dims> {
+    /// Sizes at which these expressions have these values, the others as `choose` takes them, at this cost at most.
+    fn with_values(
+        &mut self,
+        wanted: &[(&DimExpr, i64)],
+        (choose, cost): (Choice, u64),
+    ) -> Option<Dims> {
         let drawn = self.drawn;
         (0..3 * DRAWS).find_map(|i| {
             // Smaller and smaller at last, until they are cheap enough.
-            let mut free = match (i / DRAWS).checked_sub(1) {
-                None => self.random(None, |values| choose(&mut values.take(2))),
-                Some(more) => self.random(None, |values| values.take(1 + more).min()),
-            };
+            let mut free = self.random(None, |values| choose(values, i / DRAWS));
             for (nth, &(of, value)) in wanted.iter().enumerate() {
                 // What holds already stays so.
                 let holds = |free: &Dims| {
@@ -176,8 +206,7 @@ impl Drawer<'_> {
                 }
             }
             let is_so = wanted.iter().all(|(of, value)| self.value(of, &free) == Some(*value));
-            (is_so && drawn.allows(self.spec, &free) && self.is_cheap(&free, LONG_COST / 2))
-                .then_some(free)
+            (is_so && drawn.allows(self.spec, &free) && self.is_cheap(&free, cost)).then_some(free)
         })
     }
 
