@@ -361,19 +361,19 @@ impl VmDevice {
             };
             done.map_err(|_| CudaError::ILLEGAL_ADDRESS)?;
             let read = from.ok().map(|(from, pitch)| (row(from, pitch, at), false));
-            let accesses = read
-                .into_iter()
-                .chain([(to, true)])
-                .map(|(address, writes)| AccessedRange { address, bytes: width, writes });
-            let (stream, call) = (launch.stream, launch.kernel.clone());
-            let accesses = accesses.collect();
-            self.order(vec![OrderStep::Work { stream, call, accesses }])?;
+            let accesses = read.into_iter().chain([(to, true)]);
+            let accesses = accesses.filter_map(|(address, writes)| {
+                self.accessed(&AccessedRange { address, bytes: width, writes })
+            });
+            let accesses: Vec<TouchedBytes> = accesses.collect();
+            let call = Call::Function(launch.kernel.clone());
+            self.order.issue_below(call, &accesses, |id| self.memory.size(id));
         }
         Ok(())
     }
 
-    /// Runs one kernel, without what it launches.
-    fn launch_one(&mut self, launch: &Launch) -> Answer<(Launched, Vec<ChildLaunch>)> {
+    /// Runs one kernel, without what it launches. `below`: whether a kernel has launched it.
+    fn launch_one(&mut self, launch: &Launch, below: bool) -> Answer<(Launched, Vec<ChildLaunch>)> {
         let counts = self.profiles.is_some();
         let outcome =
             self.launch_by(launch.clone(), |module, kernel, start, memory, options| {
@@ -398,7 +398,12 @@ impl VmDevice {
         self.clock +=
             LAUNCH_NANOSECONDS + outcome.lane_instructions / LANE_INSTRUCTIONS_PER_NANOSECOND;
         let call = Call::Kernel(launch.kernel.clone());
-        self.order.issue(launch.stream, call, &outcome.touched, |id| self.memory.size(id));
+        let size = |id| self.memory.size(id);
+        if below {
+            self.order.issue_below(call, &outcome.touched, size);
+        } else {
+            self.order.issue(launch.stream, call, &outcome.touched, size);
+        }
         let fault = outcome.findings.iter().find_map(|finding| finding.kind.fault()).map(error_of);
         let complete = !outcome.findings.iter().any(|finding| finding.kind.ends_launch());
         let room = MAX_FINDINGS.saturating_sub(self.findings.len());
@@ -643,7 +648,7 @@ impl Device for VmDevice {
 
     fn launch(&mut self, launch: Launch) -> Answer<Launched> {
         let (module, stream) = (launch.module, launch.stream);
-        let (mut all, children) = self.launch_one(&launch)?;
+        let (mut all, children) = self.launch_one(&launch, false)?;
         // What is to run next is the last. A launch ends when those that it made have ended, so they run before its next sibling.
         let mut waiting: Vec<(u32, ChildLaunch)> = Vec::new();
         waiting.extend(children.into_iter().rev().map(|child| (1, child)));
@@ -657,7 +662,7 @@ impl Device for VmDevice {
                     .and_then(|transfer| self.transfer(&launch, &transfer))
                     .map(|()| (Launched { printed: String::new(), ..all.clone() }, Vec::new())),
                 None if depth > DEEPEST => Err(TOO_DEEP),
-                None => self.launch_one(&launch),
+                None => self.launch_one(&launch, true),
             };
             let (ended, children) = ended.unwrap_or_else(|error| {
                 self.not_started.push(launch.kernel);

@@ -145,6 +145,8 @@ pub(crate) struct StreamOrder {
     waiting: BTreeMap<u64, Waiting>,
     /// The one of them that is done next.
     resumed: Option<Waiting>,
+    /// The one that was done last.
+    last: Option<Waiting>,
     /// The program has so many streams, events or accesses that its order is not followed any more.
     gave_up: bool,
 }
@@ -173,6 +175,7 @@ impl Default for StreamOrder {
             issued: 0,
             waiting: BTreeMap::new(),
             resumed: None,
+            last: None,
             gave_up: false,
         }
     }
@@ -306,15 +309,41 @@ impl StreamOrder {
             Some(waiting) => waiting,
             None => self.next_of(stream, call.clone(), Vec::new()),
         };
+        self.access(&done, call, accessed, size_of);
+        self.last = Some(done);
+    }
+
+    /// What the operation that was done last has launched accesses memory: it is a part of that operation, and as done when the program waits
+    /// for it.
+    pub fn issue_below(
+        &mut self,
+        call: Call,
+        accessed: &[TouchedBytes],
+        size_of: impl Fn(BufferId) -> usize,
+    ) {
+        if let Some(done) = self.last.take() {
+            self.access(&done, call, accessed, size_of);
+            self.last = Some(done);
+        }
+    }
+
+    /// An operation that is done accesses memory.
+    fn access(
+        &mut self,
+        done: &Waiting,
+        call: Call,
+        accessed: &[TouchedBytes],
+        size_of: impl Fn(BufferId) -> usize,
+    ) {
         if accessed.is_empty() || self.gave_up {
             return;
         }
-        let Waiting { stream, clock, number, .. } = done;
+        let &Waiting { stream, ref clock, number, .. } = done;
         let described = self.describe(call);
         let operation = Operation { count: clock.of(stream), number, described };
         for access in accessed {
             let side = self.side(stream, described, access.touch.writes());
-            for found in self.conflicts(access, Some(stream), &clock) {
+            for found in self.conflicts(access, Some(stream), clock) {
                 self.found(access.buffer, &found, (number, side.clone()), size_of(access.buffer));
             }
         }

@@ -91,6 +91,27 @@ fn each_function_that_races_is_told() {
 }
 
 #[test]
+fn what_a_kernel_launches_is_a_part_of_it() {
+    // The work is done late: the program has waited for the kernel before that runs, and launches another.
+    let child = |waits: bool| {
+        races(|order| {
+            order.begin(1, 20, Call::Kernel("parent".into()), Vec::new());
+            if waits {
+                order.synchronise(Awaited::Device);
+            }
+            order.resume(Some(1));
+            order.issue(20, Call::Kernel("parent".into()), &touches(Touch::Read, 0..64), |_| 200);
+            order.resume(None);
+            order.issue_below(Call::Kernel("child".into()), &touches(Touch::Write, 0..64), |_| 200);
+            order.issue_below(Call::Kernel("other".into()), &touches(Touch::Write, 0..64), |_| 200);
+            order.read(21, 0..64);
+        })
+    };
+    assert_eq!(child(true), 0);
+    assert!(child(false) > 0);
+}
+
+#[test]
 fn only_the_same_bytes_race_and_only_if_one_side_writes() {
     assert_eq!(races(|o| (o.write(20, 0..64), o.write(21, 64..128)).0), 0, "halves");
     assert_eq!(races(|o| (o.read(20, 0..64), o.read(21, 0..64)).0), 0, "two that read");
