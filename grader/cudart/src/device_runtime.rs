@@ -4,7 +4,7 @@
 //! what a kernel has launched does the work of these in the place of a launch.
 
 use crate::device::Answer;
-use crate::error::CudaError;
+use crate::error::{CudaError, SUCCESS};
 
 /// Functions of the device runtime that kernels call, by name, with what they do. Launches of a kernel run one after another when it has
 /// ended, in the order in which it made them, so its streams need no more than a handle.
@@ -178,6 +178,43 @@ fn transfer(name: &str, parameters: &[Parameter]) -> String {
     )
 }
 
+/// The codes that the device runtime returns, and those that programs may ask about.
+const CODES: [u32; 8] = [
+    SUCCESS,
+    CudaError::INVALID_VALUE.0,
+    CudaError::MEMORY_ALLOCATION.0,
+    CudaError::INVALID_CONFIGURATION.0,
+    CudaError::INVALID_PITCH_VALUE.0,
+    CudaError::LAUNCH_MAX_DEPTH_EXCEEDED.0,
+    CudaError::INVALID_DEVICE_FUNCTION.0,
+    CudaError::NOT_SUPPORTED.0,
+];
+
+/// A function that tells the name or the text of a code: its PTX, with the texts of all codes.
+fn teller(function: &str, success: &str, text: fn(CudaError) -> Option<&'static str>) -> String {
+    let constant = |which: &str, text: &str| {
+        let bytes: Vec<String> = text.bytes().chain([0]).map(|byte| byte.to_string()).collect();
+        let (length, bytes) = (bytes.len(), bytes.join(", "));
+        format!(".global .align 1 .b8 {function}_{which}[{length}] = {{{bytes}}};\n")
+    };
+    let known = |code: u32| if code == SUCCESS { Some(success) } else { text(CudaError(code)) };
+    let known = CODES.iter().filter_map(|&code| Some((code, known(code)?)));
+    let mut constants = constant("unknown", "unrecognized error code");
+    let choices = known.map(|(code, text)| {
+        constants.push_str(&constant(&code.to_string(), text));
+        format!(
+            "setp.eq.u32 %p1, %r1, {code};\nmov.u64 %rd2, {function}_{code};\nselp.b64 %rd1, %rd2, %rd1, %p1;\n"
+        )
+    });
+    let choices: String = choices.collect();
+    format!(
+        "{constants}.visible .func (.param .b64 text) {function}(.param .b32 code)\n\
+         {{\n.reg .b64 %rd<3>;\n.reg .b32 %r<2>;\n.reg .pred %p<2>;\n\
+         ld.param.u32 %r1, [code];\nmov.u64 %rd1, {function}_unknown;\n{choices}\
+         cvta.global.u64 %rd1, %rd1;\nst.param.b64 [text], %rd1;\nret;\n}}\n"
+    )
+}
+
 /// What a transfer needs the PTX to declare.
 const LAUNCHES: [(&str, &str); 2] = [
     (
@@ -195,6 +232,14 @@ const LAUNCHES: [(&str, &str); 2] = [
 pub(crate) fn with_device_runtime(mut ptx: String) -> String {
     let functions = FUNCTIONS.iter().filter(|(name, _)| ptx.contains(name));
     let mut added: String = functions.map(|&(_, function)| function).collect();
+    for (function, success, text) in [
+        ("__cudaCDP2GetErrorString", "no error", CudaError::text as fn(_) -> _),
+        ("__cudaCDP2GetErrorName", "cudaSuccess", CudaError::name),
+    ] {
+        if ptx.contains(function) {
+            added.push_str(&teller(function, success, text));
+        }
+    }
     let transfers = TRANSFERS.iter().filter(|(name, _)| ptx.contains(&called(name)));
     let transfers: Vec<String> =
         transfers.map(|(name, parameters)| transfer(name, parameters)).collect();
@@ -384,5 +429,37 @@ mov.u32 %r1, 9; st.global.u8 [%rd2], %r1; ret;
             Some(CudaError::ILLEGAL_ADDRESS)
         );
         assert_eq!(device.launch(launch(from + 3)).unwrap().fault, None);
+    }
+
+    #[test]
+    fn a_kernel_asks_for_the_text_of_an_error() {
+        let asks = ".version 9.0
+.target sm_75
+.address_size 64
+.extern .func (.param .b64 r) __cudaCDP2GetErrorString(.param .b32 c);
+.visible .entry asks(.param .u64 to, .param .u32 code)
+{
+.reg .b32 %r<4>; .reg .b64 %rd<4>;
+ld.param.u64 %rd1, [to]; ld.param.u32 %r1, [code];
+{ .param .b32 c; st.param.b32 [c], %r1; .param .b64 r; call.uni (r), __cudaCDP2GetErrorString, (c); ld.param.b64 %rd2, [r]; }
+ld.u8 %r2, [%rd2]; st.global.u8 [%rd1], %r2; ld.u8 %r3, [%rd2+1]; st.global.u8 [%rd1+1], %r3; ret;
+}
+";
+        let mut device = VmDevice::default();
+        let module = device.load(Code::ptx(&with_device_runtime(asks.into()))).unwrap();
+        let to = device.alloc(4).unwrap();
+        // "no error", "invalid argument", "out of memory", "unrecognized error code".
+        for (code, start) in [(0u32, b"no"), (1, b"in"), (2, b"ou"), (12_345, b"un")] {
+            let launched = device.launch(Launch {
+                module,
+                kernel: "asks".into(),
+                grid: [1; 3],
+                block: [1; 3],
+                params: vec![to.to_le_bytes().to_vec(), code.to_le_bytes().to_vec()],
+                ..Launch::default()
+            });
+            assert!(launched.unwrap().complete);
+            assert_eq!(device.read(to, 2).unwrap().0, start, "{code}");
+        }
     }
 }
