@@ -200,8 +200,8 @@
 //! the stride is misaligned.
 //!
 //! An asynchronous copy takes place when its thread waits for it. Until then its destination holds all ones, and an access of it is
-//! a finding ([`finding::InFlight`]). Bounds and alignment of both sides are checked where the copy begins, races where it
-//! begins and where it ends. A copy that nobody waits for never takes place.
+//! a finding ([`finding::InFlight`]), and so is a write of its thread to its source ([`finding::CopySource`]). Bounds and alignment of
+//! both sides are checked where the copy begins, races where it begins and where it ends. A copy that nobody waits for never takes place.
 //!
 //! # Other known differences from a GPU
 //!
