@@ -671,6 +671,72 @@ fn kernels_call_functions_of_other_files_if_asked_for() {
     assert!(text(&out.stderr).contains("`_Z5twicef`, which has no body here"));
 }
 
+/// Triangles and groups of products by arrays of pointers, compared with the functions for a single one, to the bit.
+#[test]
+fn many_triangles_and_groups_of_products_are_those_of_single_calls() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(
+        dir.path().join("main.cu"),
+        "#include <cstdio>\n\
+         #include <cublas_v2.h>\n\
+         float* numbers(int count, int seed) {\n\
+         \x20   float* x;\n\
+         \x20   cudaMallocManaged(&x, count * sizeof(float));\n\
+         \x20   for (int i = 0; i < count; i++) x[i] = 1 + (i * 37 + seed * 11) % 17 / 8.0f;\n\
+         \x20   return x;\n\
+         }\n\
+         template <class T> T** pointers(int count) {\n\
+         \x20   T** all;\n\
+         \x20   cudaMallocManaged(&all, count * sizeof(T*));\n\
+         \x20   return all;\n\
+         }\n\
+         int main() {\n\
+         \x20   cublasHandle_t handle;\n\
+         \x20   cublasCreate(&handle);\n\
+         \x20   const int m = 5, n = 4, batch = 3;\n\
+         \x20   float alpha = 0.5f;\n\
+         \x20   int bad = 0;\n\
+         \x20   const float** A = pointers<const float>(batch);\n\
+         \x20   float **B = pointers<float>(batch), **C = pointers<float>(batch);\n\
+         \x20   for (int kind = 0; kind < 16; kind++) {\n\
+         \x20       cublasSideMode_t side = kind & 1 ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT;\n\
+         \x20       cublasFillMode_t uplo = kind & 2 ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER;\n\
+         \x20       cublasOperation_t trans = kind & 4 ? CUBLAS_OP_T : CUBLAS_OP_N;\n\
+         \x20       cublasDiagType_t diag = kind & 8 ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;\n\
+         \x20       for (int i = 0; i < batch; i++) {\n\
+         \x20           A[i] = numbers(36, i);\n\
+         \x20           B[i] = numbers(6 * n, i + 5);\n\
+         \x20           C[i] = numbers(6 * n, i + 5);\n\
+         \x20           bad += cublasStrsm(handle, side, uplo, trans, diag, m, n, &alpha, A[i], 6, C[i], 6) != 0;\n\
+         \x20       }\n\
+         \x20       bad += cublasStrsmBatched(handle, side, uplo, trans, diag, m, n, &alpha, A, 6, B, 6, batch) != 0;\n\
+         \x20       cudaDeviceSynchronize();\n\
+         \x20       for (int i = 0; i < batch; i++) for (int j = 0; j < 6 * n; j++) bad += B[i][j] != C[i][j];\n\
+         \x20   }\n\
+         \x20   printf(\"triangles %d\\n\", bad);\n\
+         \x20   int sizes[] = {2, 3}, in_group[] = {2, 1};\n\
+         \x20   float alphas[] = {1, 2}, betas[] = {0, -1};\n\
+         \x20   cublasOperation_t plain[] = {CUBLAS_OP_N, CUBLAS_OP_T}, none[] = {CUBLAS_OP_N, CUBLAS_OP_N};\n\
+         \x20   const float** R = pointers<const float>(batch);\n\
+         \x20   for (int i = 0; i < batch; i++) {\n\
+         \x20       A[i] = numbers(9, i); R[i] = numbers(9, i + 3); B[i] = numbers(9, i + 6); C[i] = numbers(9, i + 6);\n\
+         \x20       int g = i / 2, s = sizes[g];\n\
+         \x20       bad += cublasSgemm(handle, plain[g], plain[0], s, s, s, alphas + g, A[i], s, R[i], s, betas + g, C[i], s) != 0;\n\
+         \x20   }\n\
+         \x20   bad += cublasGemmGroupedBatchedEx(handle, plain, none, sizes, sizes, sizes, alphas,\n\
+         \x20       (const void* const*)A, CUDA_R_32F, sizes, (const void* const*)R, CUDA_R_32F, sizes, betas, (void* const*)B, CUDA_R_32F, sizes,\n\
+         \x20       2, in_group, CUBLAS_COMPUTE_32F) != 0;\n\
+         \x20   cudaDeviceSynchronize();\n\
+         \x20   for (int i = 0; i < batch; i++) for (int j = 0; j < 9; j++) bad += B[i][j] != C[i][j];\n\
+         \x20   printf(\"groups %d, %g\\n\", bad, B[0][0]);\n\
+         }\n",
+    )
+    .unwrap();
+    let out = run_in(dir.path(), &["main.cu", "--backend=vm"]);
+    let shown = text(&out.stdout);
+    assert!(shown.starts_with("triangles 0\ngroups 0, "), "{shown}{}", text(&out.stderr));
+}
+
 /// A kernel whose children add up the parts of an array, and whose last one takes their sums.
 #[test]
 fn kernels_launch_kernels_if_asked_for() {

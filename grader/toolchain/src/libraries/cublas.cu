@@ -280,7 +280,7 @@ template <class T> __global__ void trmm(bool right, Triangle<T> A, int m, int n,
     }
 }
 // Solves for a column of B in each thread, or for a row if the triangle stands on the right.
-template <class T> __global__ void trsm(bool right, Triangle<T> A, int m, int n, Factor<T> alpha, T* B, int ldb) {
+template <class T> __device__ void solve(bool right, const Triangle<T>& A, int m, int n, Factor<T> alpha, T* B, int ldb) {
     int own = thread(), size = right ? n : m;
     if (own >= (right ? m : n)) return;
     bool upwards = right ? A.is_lower() : !A.is_lower();
@@ -292,6 +292,14 @@ template <class T> __global__ void trsm(bool right, Triangle<T> A, int m, int n,
             left = multiply_add(-(right ? A.get(l, i) : A.get(i, l)), B[right ? (size_t)l * ldb + own : (size_t)own * ldb + l], left);
         }
         B[right ? (size_t)i * ldb + own : (size_t)own * ldb + i] = A.unit ? left : left / A.get(i, i);
+    }
+}
+template <class T> __global__ void trsm(bool right, Triangle<T> A, int m, int n, Factor<T> alpha, T* B, int ldb) { solve(right, A, m, n, alpha, B, ldb); }
+// The same for many, of which the triangle has the shape alone.
+template <class T> __global__ void trsmBatched(bool right, Triangle<T> A, const T* const* all, int m, int n, Factor<T> alpha, T* const* B, int ldb, int batch) {
+    for (int i = blockIdx.y; i < batch; i += gridDim.y) {
+        A.A = all[i];
+        solve(right, A, m, n, alpha, B[i], ldb);
     }
 }
 template <class T> __global__ void dgmm(bool right, int m, int n, const T* A, int lda, const T* x, int incx, T* C, int ldc) {
@@ -532,6 +540,21 @@ CUBLAS_VECTORS(D, d, double)
         if (m && n) cublas::trsm<<<cublas::blocks(side ? m : n), cublas::THREADS, 0, handle->stream>>>(side == CUBLAS_SIDE_RIGHT, triangle, m, n, cublas::factor(handle, alpha), B, ldb); \
         return cublas::launched(); \
     } \
+    cublasStatus_t cublas##P##trsmBatched(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t trans, cublasDiagType_t diag, int m, int n, const T* alpha, const T* const A[], int lda, T* const B[], int ldb, int batch) { \
+        CUBLAS_NEED(handle); \
+        if (m < 0 || n < 0 || batch < 0 || lda < 1 || lda < (side ? n : m) || ldb < 1 || ldb < m) return cublas::bad(#P "trsmBatched", "lda or ldb is less than the rows of its matrix, or a size is negative"); \
+        cublas::Triangle<T> triangle = {nullptr, lda, uplo == CUBLAS_FILL_MODE_UPPER, trans != CUBLAS_OP_N, diag == CUBLAS_DIAG_UNIT, false}; \
+        dim3 grid(cublas::blocks(side ? m : n), cublas::most(batch)); \
+        if (m && n && batch) cublas::trsmBatched<<<grid, cublas::THREADS, 0, handle->stream>>>(side == CUBLAS_SIDE_RIGHT, triangle, A, m, n, cublas::factor(handle, alpha), B, ldb, batch); \
+        return cublas::launched(); \
+    } \
+    cublasStatus_t cublas##P##gemmGroupedBatched(cublasHandle_t handle, const cublasOperation_t transa[], const cublasOperation_t transb[], const int m[], const int n[], const int k[], const T alpha[], const T* const A[], const int lda[], const T* const B[], const int ldb[], const T beta[], T* const C[], const int ldc[], int groups, const int size[]) { \
+        CUBLAS_NEED(handle); \
+        cublasStatus_t status = CUBLAS_STATUS_SUCCESS; \
+        for (int i = 0, first = 0; i < groups && !status; first += size[i++]) \
+            status = cublas##P##gemmBatched(handle, transa[i], transb[i], m[i], n[i], k[i], alpha + i, A + first, lda[i], B + first, ldb[i], beta + i, C + first, ldc[i], size[i]); \
+        return status; \
+    } \
     cublasStatus_t cublas##P##dgmm(cublasHandle_t handle, cublasSideMode_t side, int m, int n, const T* A, int lda, const T* x, int incx, T* C, int ldc) { \
         CUBLAS_NEED(handle); \
         if (m < 0 || n < 0 || lda < 1 || lda < m || ldc < 1 || ldc < m) return cublas::bad(#P "dgmm", "lda or ldc is less than the rows of its matrix, or a size is negative"); \
@@ -563,6 +586,14 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cub
 }
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k, const void* alpha, const void* A, cudaDataType Atype, int lda, long long strideA, const void* B, cudaDataType Btype, int ldb, long long strideB, const void* beta, void* C, cudaDataType Ctype, int ldc, long long strideC, int batch, cublasComputeType_t compute, cublasGemmAlgo_t) {
     return cublas::any_product("GemmStridedBatchedEx", handle, transa, transb, m, n, k, alpha, A, Atype, lda, strideA, B, Btype, ldb, strideB, beta, C, Ctype, ldc, strideC, batch, compute);
+}
+cublasStatus_t cublasGemmGroupedBatchedEx(cublasHandle_t handle, const cublasOperation_t transa[], const cublasOperation_t transb[], const int m[], const int n[], const int k[], const void* alpha, const void* const A[], cudaDataType Atype, const int lda[], const void* const B[], cudaDataType Btype, const int ldb[], const void* beta, void* const C[], cudaDataType Ctype, const int ldc[], int groups, const int size[], cublasComputeType_t compute) {
+    if (Atype == Btype && Atype == Ctype && Atype == CUDA_R_32F && compute == CUBLAS_COMPUTE_32F)
+        return cublasSgemmGroupedBatched(handle, transa, transb, m, n, k, (const float*)alpha, (const float* const*)A, lda, (const float* const*)B, ldb, (const float*)beta, (float* const*)C, ldc, groups, size);
+    if (Atype == Btype && Atype == Ctype && Atype == CUDA_R_64F && compute == CUBLAS_COMPUTE_64F)
+        return cublasDgemmGroupedBatched(handle, transa, transb, m, n, k, (const double*)alpha, (const double* const*)A, lda, (const double* const*)B, ldb, (const double*)beta, (double* const*)C, ldc, groups, size);
+    fprintf(stderr, "cublas: cublasGemmGroupedBatchedEx: of groups there are those of float and of double, each computed in its own type\n");
+    return CUBLAS_STATUS_NOT_SUPPORTED;
 }
 cublasStatus_t cublasSgemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k, const float* alpha, const void* A, cudaDataType Atype, int lda, const void* B, cudaDataType Btype, int ldb, const float* beta, void* C, cudaDataType Ctype, int ldc) {
     return cublas::any_product("SgemmEx", handle, transa, transb, m, n, k, alpha, A, Atype, lda, 0, B, Btype, ldb, 0, beta, C, Ctype, ldc, 0, 1, CUBLAS_COMPUTE_32F);

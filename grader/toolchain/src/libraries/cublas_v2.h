@@ -106,6 +106,13 @@ cublasStatus_t cublasGetMatrixAsync(int rows, int cols, int size, const void* a,
                                    int ldc); \
     cublasStatus_t cublas##P##trsm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t trans, \
                                    cublasDiagType_t diag, int m, int n, const T* alpha, const T* A, int lda, T* B, int ldb); \
+    cublasStatus_t cublas##P##trsmBatched(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t trans, \
+                                          cublasDiagType_t diag, int m, int n, const T* alpha, const T* const A[], int lda, T* const B[], \
+                                          int ldb, int batch); \
+    cublasStatus_t cublas##P##gemmGroupedBatched(cublasHandle_t handle, const cublasOperation_t transa[], const cublasOperation_t transb[], \
+                                                 const int m[], const int n[], const int k[], const T alpha[], const T* const A[], \
+                                                 const int lda[], const T* const B[], const int ldb[], const T beta[], T* const C[], \
+                                                 const int ldc[], int groups, const int size[]); \
     cublasStatus_t cublas##P##dgmm(cublasHandle_t handle, cublasSideMode_t side, int m, int n, const T* A, int lda, const T* x, int incx, T* C, \
                                    int ldc);
 #define CUBLAS_GEMM(P, T) \
@@ -130,6 +137,11 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                                           const void* alpha, const void* A, cudaDataType Atype, int lda, long long strideA, const void* B,
                                           cudaDataType Btype, int ldb, long long strideB, const void* beta, void* C, cudaDataType Ctype, int ldc,
                                           long long strideC, int batch, cublasComputeType_t compute, cublasGemmAlgo_t algo);
+cublasStatus_t cublasGemmGroupedBatchedEx(cublasHandle_t handle, const cublasOperation_t transa[], const cublasOperation_t transb[], const int m[],
+                                          const int n[], const int k[], const void* alpha, const void* const A[], cudaDataType Atype,
+                                          const int lda[], const void* const B[], cudaDataType Btype, const int ldb[], const void* beta,
+                                          void* const C[], cudaDataType Ctype, const int ldc[], int groups, const int size[],
+                                          cublasComputeType_t compute);
 cublasStatus_t cublasSgemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k, const float* alpha,
                              const void* A, cudaDataType Atype, int lda, const void* B, cudaDataType Btype, int ldb, const float* beta, void* C,
                              cudaDataType Ctype, int ldc);
