@@ -8,7 +8,7 @@ use crate::trials::Trials;
 use crate::verdict::{TensorDiff, TestVerdict};
 use crate::{
     branch, choice, elsewhere, formula_variant, half_steps, inputs, intermediate, origins, places,
-    sizes, step_in_place, threads, writers,
+    sizes, step_in_place, threads, unwritten, writers,
 };
 use device::backend::Run;
 use device::vm::VmBackend;
@@ -50,6 +50,7 @@ pub fn diagnose(
         let verdict = intermediate::explain(&subject, program, trials, verdict, at);
         let verdict = half_steps::explain(program, case, verdict, at);
         let verdict = inputs::explain(&subject, verdict, at);
+        let verdict = unwritten::explain(&subject, &program.compiled.source.text, verdict, at);
         threads::explain(&subject, verdict, at)
     };
     let verdict = others_of_the_run(machine, others, (case, run), verdict, at);

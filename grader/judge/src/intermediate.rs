@@ -325,7 +325,15 @@ mod tests {
     fn terms(rows: Vec<Row>) -> ElementTerms {
         let clue = Clue::Added;
         let writer = ThreadId { block: [0; 3], thread: [0; 3] };
-        ElementTerms { rows, line: None, clue, between_threads: false, writer, general: true }
+        ElementTerms {
+            rows,
+            line: None,
+            clue,
+            between_threads: false,
+            writer,
+            general: true,
+            belongs_to: None,
+        }
     }
 
     #[test]

@@ -49,6 +49,7 @@ mod step_in_place;
 mod subject;
 mod threads;
 mod trials;
+mod unwritten;
 pub mod verdict;
 mod writers;
 mod wrong_step;

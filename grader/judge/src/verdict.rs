@@ -134,6 +134,8 @@ pub struct TensorDiff {
     pub threads: Option<WrongThreads>,
     /// The number that all elements are, here and elsewhere, where nothing explains it.
     pub always: Option<AlwaysSame>,
+    /// The condition by which the thread that would store the first wrong element does not come to its store.
+    pub guard: Option<SourceLoc>,
     /// The calls of host code that change the output, where no formula explains it.
     pub calls: Option<StoringCalls>,
     /// The `return` with which a function of host code gives a wrong answer.
@@ -185,6 +187,7 @@ impl TensorDiff {
             calls: None,
             returned: None,
             host_steps: None,
+            guard: None,
             correct_sources: Vec::new(),
             tensor,
             errors,
@@ -776,6 +779,11 @@ pub enum Cause {
     },
     /// Each slice over the last two axes is laid out the other way round.
     Transposed,
+    /// The expected values, stored as if the axes were in this order in memory.
+    Layout {
+        /// The axes, outermost first.
+        order: Vec<usize>,
+    },
     /// Each slice is reversed along these axes.
     Mirrored {
         /// Axes, counted from the first.
@@ -836,6 +844,8 @@ pub enum Cause {
     Reordered {
         /// The axis, counted from the first.
         axis: usize,
+        /// First and last coordinate of the errors on each axis that they do not fill, if they lie in a part of the tensor.
+        ranges: Vec<Option<(usize, usize)>>,
     },
     /// Each slice is moved by whole elements along the last two axes.
     Shifted {

@@ -109,6 +109,14 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
             "the last two axes are swapped: {} hold the expected values, stored column by column.",
             slices(tensor)
         ),
+        Cause::Layout { order } => {
+            let place = |&a: &usize| axis(a).trim_end_matches(" coordinate").to_owned();
+            let order: Vec<String> = order.iter().map(place).collect();
+            format!(
+                "{name} holds the expected values in another layout: its axes stand in memory in the order {}.",
+                order.join(", ")
+            )
+        }
         Cause::Mirrored { axes } if axes.len() == 2 => {
             "each slice is rotated by 180 degrees: it holds the expected values, in reverse along both axes."
                 .into()
@@ -151,10 +159,17 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
             axis(*a),
             count(*by, "element")
         ),
-        Cause::Reordered { axis: a } => format!(
-            "{name} holds the expected values, each as often as it should, in another order along its {}.",
-            axis(*a)
-        ),
+        Cause::Reordered { axis: a, ranges } => {
+            let order = format!(
+                "{name} holds the expected values, each as often as it should, in another order along its {}",
+                axis(*a)
+            );
+            if ranges.iter().any(Option::is_some) {
+                format!("{order}; {}.", region(tensor, ranges))
+            } else {
+                format!("{order}.")
+            }
+        }
         Cause::Shifted { rows, columns } => {
             let step = |by: i64, noun: &str| (by != 0).then(|| format!("{by:+} {noun}"));
             let steps: Vec<String> = [
@@ -711,7 +726,9 @@ mod tests {
             Cause::DiagonalWritten { first: 2, second: 3 },
             Cause::EveryNthWritten { first: 0, step: 2 },
             Cause::ExchangedWith { tensor: "grad(output)'".into() },
-            Cause::Reordered { axis: 3 },
+            Cause::Reordered { axis: 3, ranges: Vec::new() },
+            Cause::Reordered { axis: 1, ranges: vec![None, None, Some((6, 6)), Some((4, 4))] },
+            Cause::Layout { order: vec![1, 0, 2, 3] },
             Cause::Border { width: 2 },
             Cause::SpecialInWrong {
                 tensor: "z".into(),
@@ -796,6 +813,8 @@ mod tests {
         only one of 2 elements is written: grad(input)[0, 0, 0, 0], grad(input)[0, 0, 0, 2] and so on.
         grad(input) and grad(output) hold each other's values.
         grad(input) holds the expected values, each as often as it should, in another order along its last coordinate.
+        grad(input) holds the expected values, each as often as it should, in another order along its second coordinate; all errors lie in grad(input)[*, *, 6, 4].
+        grad(input) holds the expected values in another layout: its axes stand in memory in the order second, first, third, last.
         all errors lie within 2 elements of the edges; the interior is correct.
         z is -infinity in every wrong element, and in 1 correct one too.
         every wrong element has another element of bias than its own added: grad(input)[0, 1, 0, 1] has bias[2] in the place of bias[1].

@@ -6,6 +6,7 @@ use cpptext::statements::statement;
 use device::finding::SourceLoc;
 use device::provenance::Factor;
 use judge::expansion::{ElementTerms, MissingRange, Row, RowKind};
+use puzzle::tensor::Tensor;
 
 /// Products that are wrong, and then those that are correct, at most.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +95,20 @@ pub(super) fn absent(terms: &ElementTerms, style: Style) -> Option<String> {
     let what = if tensors.len() == 1 { "elements" } else { "products" };
     let text = format!("none of the {count} {what} of {} is added", tensors.join(" and "));
     Some(format!("    {}", style.paint(Tone::Strong, &text)))
+}
+
+/// That a sum is that of another element, in full.
+pub(super) fn belongs(
+    terms: &ElementTerms,
+    tensor: &Tensor,
+    element: &str,
+    style: Style,
+) -> Option<String> {
+    let other = terms.belongs_to.as_ref()?;
+    let added = terms.rows.iter().filter(|row| row.kernel != 0.0).count();
+    let other = format!("{}{}", tensor.name, list(other));
+    let text = format!("{element} has the {added} terms of {other}");
+    (added > 1).then(|| format!("    {}", style.paint(Tone::Strong, &text)))
 }
 
 /// Which values of an index all products lack that are missing, where nothing else is wrong.

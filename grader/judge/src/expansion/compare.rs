@@ -69,6 +69,7 @@ pub fn compare(
         between_threads: false,
         writer: kernel.writer,
         general: kernel.general,
+        belongs_to: None,
     }
 }
 

@@ -102,7 +102,7 @@ pub fn name_line(
         source,
         case,
         sum,
-        tensor: &tensor.name,
+        tensor,
         coords: &tensor.coords(flat),
         other: other.as_deref(),
         indices: &indices,
@@ -112,6 +112,7 @@ pub fn name_line(
     if let Some((line, clue)) = locate(terms, &evidence) {
         (terms.line, terms.clue) = (Some(line), clue);
     }
+    terms.belongs_to = other;
 }
 
 /// The factors of a product that the kernel added and did not take away again. Where the formula of an element lacks it, the kernel

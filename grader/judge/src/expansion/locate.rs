@@ -8,6 +8,7 @@ use device::finding::SourceLoc;
 use device::provenance::{Factor, KernelSum};
 use indexmath::{Dims, Term};
 use puzzle::case::{Case, CaseLaunch};
+use puzzle::tensor::Tensor;
 
 /// What is known of a wrong element besides its terms.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +20,7 @@ pub struct Evidence<'a> {
     /// The products that the kernel added.
     pub sum: &'a KernelSum,
     /// The tensor of the element.
-    pub tensor: &'a str,
+    pub tensor: &'a Tensor,
     /// Coordinates of the element, and of another one whose formula the kernel's products are.
     pub coords: &'a [usize],
     /// The coordinates of that other element, if there is one.
@@ -87,7 +88,7 @@ fn is_scaled(terms: &ElementTerms) -> bool {
 }
 
 /// The launch whose kernel stands around a line.
-fn launch_of<'c>(case: &'c Case, source: &str, line: u32) -> Option<&'c CaseLaunch> {
+pub(super) fn launch_of<'c>(case: &'c Case, source: &str, line: u32) -> Option<&'c CaseLaunch> {
     let above: Vec<&str> = source.lines().take(line as usize).collect();
     let head = above.iter().rposition(|text| text.contains("__global__"))?;
     let head = above[head..].iter().take(3).copied().collect::<Vec<_>>().join(" ");
@@ -105,7 +106,7 @@ fn own_element(
 ) -> Option<u32> {
     let extra = terms.rows.iter().filter(|row| row.kind == RowKind::Extra);
     let mut factors = extra.flat_map(|row| &row.factors);
-    let own = factors.any(|f| matches!(f, Factor::Element(e) if e.tensor == evidence.tensor));
+    let own = factors.any(|f| matches!(f, Factor::Element(e) if e.tensor == evidence.tensor.name));
     (own && !kernel.statement(stored).contains("atomic")).then_some(stored)
 }
 
@@ -206,6 +207,44 @@ fn stores_at(kernel: &Kernel, stored: u32, declared: &[&Declared]) -> bool {
     words(target).any(|word| declared.iter().any(|d| d.name == word))
 }
 
+/// Whether a store goes as far for each of its coordinates as the tensor's axes do, also at sizes that are all different. `shape` gives the
+/// tensor's at any sizes.
+fn stores_row_by_row(
+    kernel: &Kernel,
+    stored: u32,
+    declared: &[&Declared],
+    dims: &Dims,
+    shape: impl Fn(&Dims) -> Option<Vec<i64>>,
+) -> bool {
+    let text = kernel.statement(stored);
+    let target = text.split_once('=').map_or(text.as_str(), |(left, _)| left);
+    let steps_are_strides = || {
+        let subscript = target.split_once('[')?.1.rsplit_once(']')?.0;
+        let mut known = kernel.known.clone();
+        for (name, apart) in dims.keys().zip(1..) {
+            *known.get_mut(name)? += SIZES_APART * apart;
+        }
+        let step = |declared: &&Declared| {
+            let mut next = known.clone();
+            *next.get_mut(&declared.name)? += 1;
+            Some(evaluate(subscript, &next)? - evaluate(subscript, &known)?)
+        };
+        let mut steps = declared.iter().map(step).collect::<Option<Vec<i64>>>()?;
+        steps.sort_unstable();
+        let mut stride = 1;
+        let strides = shape(&known)?.into_iter().rev().map(|size| {
+            let own = stride;
+            stride *= size;
+            own
+        });
+        Some(strides.eq(steps))
+    };
+    steps_are_strides().unwrap_or(false)
+}
+
+/// Sizes that are equal by chance come to differ by this.
+const SIZES_APART: i64 = 7;
+
 /// One of them is not that of the element, though the store goes there by the number that they come from.
 fn wrong_coordinate(kernel: &Kernel, evidence: &Evidence, stored: u32) -> Option<u32> {
     let declared = coordinates(kernel);
@@ -252,8 +291,16 @@ fn wrong_place(kernel: &Kernel, evidence: &Evidence, stored: u32) -> Option<u32>
     let other = evidence.other?;
     let declared = coordinates(kernel);
     if stores_at(kernel, stored, &declared) {
-        // Does the thread compute what it should, or does it store it where it should?
-        let stray = are(&declared, other) || !are(&declared, evidence.coords);
+        // Does the thread compute what it should, or does it store it where it should? By its coordinates both may be so, in one order of
+        // them and in the other.
+        let (computes, keeps) = (are(&declared, other), are(&declared, evidence.coords));
+        let stray = if computes && keeps {
+            let case = evidence.case;
+            let shape = |dims: &Dims| case.formula.shape_at(&evidence.tensor.name, dims);
+            !stores_row_by_row(kernel, stored, &declared, &case.dims, shape)
+        } else {
+            computes || !keeps
+        };
         return stray.then_some(stored);
     }
     // Where several axes share a number, what the thread computes cannot be told from them.
@@ -325,10 +372,33 @@ mod tests {
             between_threads: false,
             writer: thread,
             general: true,
+            belongs_to: None,
         };
         let (found, clue) = scaled_at(&kernel, &terms, line(factor));
         assert_eq!(found, line(if clue == Clue::Scaled { factor } else { added }));
         clue == Clue::Scaled
+    }
+
+    #[test]
+    fn a_store_is_told_from_a_sum_by_how_far_it_goes_for_each_coordinate() {
+        let is_plain = |store: &str, shape: [&'static str; 2]| {
+            let source = format!(
+                "__global__ void k(float* y, int M, int N) {{
+    int row = threadIdx.y;
+    int col = threadIdx.x;
+    {store} = sum;
+}}"
+            );
+            // Sizes that are equal here.
+            let dims = Dims::from([("M".to_owned(), 3), ("N".to_owned(), 3)]);
+            let thread = ThreadId { block: [0; 3], thread: [1, 2, 0] };
+            let kernel = Kernel::new(&source, 4, &dims, thread, [8, 8, 1], [1; 3]);
+            let shape = |dims: &Dims| Some(shape.map(|name| dims[name]).to_vec());
+            stores_row_by_row(&kernel, 4, &coordinates(&kernel), &dims, shape)
+        };
+        assert!(is_plain("y[row * N + col]", ["M", "N"]));
+        assert!(is_plain("y[col * M + row]", ["N", "M"]), "each has an axis of its own");
+        assert!(!is_plain("y[col * M + row]", ["M", "N"]) && !is_plain("y[row * N]", ["M", "N"]));
     }
 
     #[test]

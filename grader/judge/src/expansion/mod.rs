@@ -3,6 +3,7 @@
 mod compare;
 mod element;
 mod formula;
+mod guard;
 mod locate;
 mod shuffles;
 mod source;
@@ -10,5 +11,6 @@ mod terms;
 
 pub use element::{element_terms, formula_is_general, name_line};
 pub use formula::formula_terms;
+pub(crate) use guard::guard;
 pub use shuffles::with_own_lines;
 pub use terms::{Clue, ElementTerms, MissingRange, Row, RowKind};

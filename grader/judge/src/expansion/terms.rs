@@ -19,6 +19,8 @@ pub struct ElementTerms {
     pub writer: ThreadId,
     /// The kernel adds the same products whatever the inputs hold.
     pub general: bool,
+    /// The coordinates of another element of the tensor whose products these are, all of them.
+    pub belongs_to: Option<Vec<usize>>,
 }
 
 impl ElementTerms {
@@ -279,6 +281,7 @@ mod tests {
             between_threads: false,
             writer: ThreadId { block: [0; 3], thread: [0; 3] },
             general: true,
+            belongs_to: None,
         }
     }
 

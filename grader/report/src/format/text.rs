@@ -327,6 +327,10 @@ fn place_lines(
         let line = SourceLoc { file: "".into(), line: *line, column: 0 };
         return quote(&format!("in every wrong element {function} returns at"), &line);
     }
+    if let Some(line) = &diff.guard {
+        let element = diff.tensor.element_name(diff.terms.mismatch.flat);
+        return quote(&format!("the thread that would store {element} stops at"), line);
+    }
     let chosen = |terms: &Vec<Term>| terms.len() <= 1 && terms.iter().all(|t| t.factors.len() <= 1);
     let compared = diff.terms.compared.as_ref();
     let compared = compared.filter(|_| !diff.terms.formula.as_ref().is_some_and(chosen));
@@ -334,8 +338,10 @@ fn place_lines(
     // A formula that explains all elements says more.
     let missing = compared.filter(|_| explained.variant.is_none());
     let element = diff.tensor.element_name(diff.terms.mismatch.flat);
+    let belongs =
+        missing.and_then(|compared| expansion::belongs(compared, &diff.tensor, &element, style));
     let missing = missing.and_then(|compared| expansion::missing(compared, &element, style));
-    let missing = missing.into_iter();
+    let missing = belongs.into_iter().chain(missing);
     let thread = diff.terms.thread.as_ref();
     let Some(line) = thread.and_then(|thread| thread.line.as_ref()).filter(|_| lines.is_empty())
     else {

@@ -173,7 +173,7 @@ fn factors(place: &Place, target: &str) -> Vec<Edit> {
     reads.into_iter().map(of).collect()
 }
 
-/// A function of the result in its place: its logarithm, or what a ReLU makes of it.
+/// A function of the result in its place: its logarithm, or the result with 0 for what is negative.
 fn functions(place: &Place, target: &str) -> Vec<Edit> {
     let own = place.model.tensor(target).map(|id| &place.model.tensors[id]);
     // Of a constant every function is another constant.

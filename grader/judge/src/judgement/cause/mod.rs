@@ -39,6 +39,7 @@ pub(super) fn likely(view: &View) -> Option<Cause> {
         .or_else(|| special::values(view))
         .or_else(|| unchanged_where_wrong(view))
         .or_else(|| places::turned(view))
+        .or_else(|| order::layout(view))
         .or_else(|| order::permuted(view))
         .or_else(|| relations::bits_reversed(view))
         .or_else(|| places::shifted(view))

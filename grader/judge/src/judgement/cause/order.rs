@@ -1,8 +1,48 @@
 //! Patterns in the order: the expected values, each once, at other places along an axis.
 
+use super::places::around_wrong;
 use super::view::View;
 use crate::verdict::Cause;
 use puzzle::comparison::is_within_bound;
+
+/// The expected values are stored with two axes exchanged, or with one of them moved between others: NHWC in the place of NCHW.
+pub(super) fn layout(view: &View) -> Option<Cause> {
+    let rank = view.shape.len();
+    if rank < 3 || !view.varied(view.wrong_places()) {
+        return None;
+    }
+    let pairs = || (0..rank).flat_map(move |from| (0..rank).map(move |to| (from, to)));
+    let swapped = pairs().filter(|(a, b)| a < b).map(|(a, b)| {
+        let mut order: Vec<usize> = (0..rank).collect();
+        order.swap(a, b);
+        order
+    });
+    let moved = pairs().filter(|(from, to)| from.abs_diff(*to) > 1).map(|(from, to)| {
+        let mut order: Vec<usize> = (0..rank).collect();
+        let axis = order.remove(from);
+        order.insert(to, axis);
+        order
+    });
+    // Where all axes but one have a size of 1, every order is the same.
+    let changes_places = |order: &Vec<usize>| {
+        let long = |axis: &&usize| view.shape[**axis] > 1;
+        !order.iter().filter(long).is_sorted()
+    };
+    let holds = |order: &Vec<usize>| {
+        let mut strides = vec![0; rank];
+        let mut stride = 1;
+        for &axis in order.iter().rev() {
+            strides[axis] = stride;
+            stride *= view.shape[axis];
+        }
+        (0..view.got.len()).all(|i| {
+            let places = view.coords(i).into_iter().zip(&strides);
+            view.fits(places.map(|(coord, stride)| coord * stride).sum(), i)
+        })
+    };
+    let order = swapped.chain(moved).filter(changes_places).find(holds)?;
+    Some(Cause::Layout { order })
+}
 
 /// A longer axis than this has an order that nobody reads.
 const MAX_PERMUTED: usize = 16;
@@ -107,7 +147,10 @@ pub(super) fn reordered(view: &View) -> Option<Cause> {
             let is_alone = others.all(|i| !view.fits(first, i) && !view.fits(second, i));
             is_alone.then_some(Cause::Exchanged { first, second })
         }
-        _ => view.varied(view.wrong_places()).then_some(Cause::Reordered { axis: axis.0 }),
+        _ => view.varied(view.wrong_places()).then(|| Cause::Reordered {
+            axis: axis.0,
+            ranges: around_wrong(view).unwrap_or_default(),
+        }),
     }
 }
 

@@ -239,6 +239,24 @@ fn transposed_slices_square_or_not() {
 }
 
 #[test]
+fn axes_in_another_order_in_memory() {
+    // Channels last: place (n, p, c) in the place of (n, c, p).
+    let (c, h, w) = (3, 2, 4);
+    let last = |i: usize, r: &[f64]| {
+        let (n, rest) = (i / (c * h * w), i % (c * h * w));
+        r[(n * c + rest % c) * h * w + rest / c]
+    };
+    let cause = example(&[2, c, h, w]).with(last).cause();
+    assert_eq!(cause, Some(Cause::Layout { order: vec![0, 2, 3, 1] }));
+    let first = |i: usize, r: &[f64]| r[(i / 4 % 2 * 3 + i / 8) * 4 + i % 4];
+    let cause = example(&[2, 3, 4]).with(first).cause();
+    assert_eq!(cause, Some(Cause::Layout { order: vec![1, 0, 2] }));
+    let near = |i: usize, r: &[f64]| if i == 20 { 99.0 } else { first(i, r) };
+    let cause = example(&[2, 3, 4]).with(near).cause();
+    assert!(!matches!(cause, Some(Cause::Layout { .. })), "{cause:?}");
+}
+
+#[test]
 fn mirrored_slices() {
     let rotated = example(&[2, 3, 4]).with(|i, r| r[i - i % 12 + 11 - i % 12]).cause();
     assert_eq!(rotated, Some(Cause::Mirrored { axes: vec![1, 2] }));
@@ -403,7 +421,15 @@ fn the_expected_values_in_another_order() {
     assert_eq!(cause, Some(Cause::Permuted { axis: 0, order: rows.to_vec() }));
     // Each row in an order of its own.
     let cause = example(&[3, 8]).with(|i, r| r[i / 8 * 8 + (3 * i + i / 8) % 8]).cause();
-    assert_eq!(cause, Some(Cause::Reordered { axis: 1 }));
+    assert_eq!(cause, Some(Cause::Reordered { axis: 1, ranges: Vec::new() }));
+    // One column of each slice, in an order of its own.
+    let one = |i: usize, r: &[f64]| if i % 8 == 5 { r[(i + 8) % 32] } else { r[i] };
+    let cause = example(&[4, 8]).with(one).cause();
+    let column = vec![None, Some((5, 5))];
+    assert!(
+        matches!(cause, Some(Cause::Reordered { axis: 0, ref ranges }) if *ranges == column),
+        "{cause:?}"
+    );
     let swap = |i: usize| if [9, 14].contains(&i) { 23 - i } else { i };
     let cause = example(&[3, 8]).with(|i, r| r[swap(i)]).cause();
     assert_eq!(cause, Some(Cause::Exchanged { first: 9, second: 14 }));
