@@ -229,6 +229,38 @@ pub(super) fn quote(what: &str, line: &SourceLoc, source: &str, style: Style) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use device::finding::ThreadId;
+    use judge::expansion::Clue;
+    use puzzle::tensor::DType;
+
+    #[test]
+    fn a_sum_that_is_that_of_another_element_is_told() {
+        let row = |kernel: f64| Row {
+            factors: Vec::new(),
+            kind: if kernel == 0.0 { RowKind::Missing } else { RowKind::Extra },
+            formula: 1.0 - kernel,
+            kernel,
+            value: None,
+            indices: Vec::new(),
+            line: None,
+        };
+        let said = |rows: &[f64]| {
+            let terms = ElementTerms {
+                rows: rows.iter().copied().map(row).collect(),
+                line: None,
+                clue: Clue::Added,
+                between_threads: false,
+                writer: ThreadId { block: [0; 3], thread: [0; 3] },
+                general: true,
+                belongs_to: Some(vec![1, 0]),
+            };
+            let tensor = Tensor { name: "y".into(), dtype: DType::F32, shape: vec![2, 2] };
+            belongs(&terms, &tensor, "y[0, 1]", Style::PLAIN)
+        };
+        let both = said(&[1.0, 1.0, 0.0, 0.0]);
+        assert_eq!(both.as_deref(), Some("    y[0, 1] has the 2 terms of y[1, 0]"));
+        assert_eq!(said(&[1.0, 0.0]), None, "a single term may come from anywhere");
+    }
 
     #[test]
     fn statements_are_quoted_whatever_their_spaces_and_lengths() {
