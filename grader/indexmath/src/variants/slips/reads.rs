@@ -113,18 +113,20 @@ fn subscripts(place: &Place, access: &Access) -> Vec<Edit> {
                 continue;
             }
             edits.push(edit);
+            // Two that run backwards are a slip of their own.
+            if !is_first || key.ends_with("mirror") {
+                continue;
+            }
             let same = |&other: &usize| {
                 let slip = slips[other].iter().find(|(other, ..)| other == key)?;
                 Some((other, slip.2.clone()))
             };
             let Some(others) = alike.iter().map(same).collect::<Option<Vec<_>>>() else { continue };
-            if is_first {
-                for (other, int) in others {
-                    changed.subscripts[other] = int;
-                }
-                let edit = read(place, access, changed, format!("alike {key}"), rank + 1);
-                edits.push(edit.of_int(subscript, key));
+            for (other, int) in others {
+                changed.subscripts[other] = int;
             }
+            let edit = read(place, access, changed, format!("alike {key}"), rank + 1);
+            edits.push(edit.of_int(subscript, key));
         }
     }
     edits
