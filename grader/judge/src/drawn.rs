@@ -21,6 +21,11 @@ use std::{iter, thread};
 /// How many cases are run at most to make one smaller.
 const TRIES: usize = 200;
 
+/// Smaller cases are tried with so many further data where few values decide: they need not be where the kernel goes wrong.
+const REDRAWN: usize = 2;
+/// The numbers of these cases are so far from each other, past those of all others.
+const REDRAWN_APART: usize = 1 << 20;
+
 /// How many of the smallest values of a size are tried one after the other.
 const IN_ORDER: i64 = 6;
 
@@ -333,6 +338,15 @@ impl Search<'_> {
                 return Ok(());
             }
         }
+        // Special values are dense in small cases alone, so the next ones are just past powers of two.
+        if self.is_special() {
+            let powers = (0..i64::BITS - 1).map(|power| (1_i64 << power) + 1);
+            for smaller in powers.skip_while(|&smaller| smaller < min + IN_ORDER) {
+                if smaller >= value(self) || self.fails_with(size, smaller)? {
+                    break;
+                }
+            }
+        }
         // Too small, as far as it is known.
         let mut low = min + IN_ORDER - 1;
         while value(self) - low > 1 {
@@ -344,10 +358,24 @@ impl Search<'_> {
         Ok(())
     }
 
+    /// Whether the data have values that few elements have.
+    fn is_special(&self) -> bool {
+        self.best.plan.flavour.simpler().contains(&Flavour::Normal)
+    }
+
     fn fails_with(&mut self, size: &str, value: i64) -> Result<bool, Failure> {
         let mut plan = self.best.plan.clone();
         plan.free.insert(size.to_owned(), value);
-        self.fails(plan)
+        if self.fails(plan.clone())? {
+            return Ok(true);
+        }
+        for _ in 0..if self.is_special() { REDRAWN } else { 0 } {
+            plan.number += REDRAWN_APART;
+            if self.fails(plan.clone())? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether the case of `plan` fails as the best one does; then it is the best.
