@@ -3,6 +3,7 @@
 //! A cause is named only if it holds for every element it speaks of, and if enough different values took part that
 //! chance is no explanation.
 
+mod boxes;
 mod order;
 mod places;
 mod relations;
@@ -88,7 +89,7 @@ fn unchanged(view: &View) -> Option<Cause> {
 fn unchanged_where_wrong(view: &View) -> Option<Cause> {
     let start = view.start?;
     let all = view.wrong_places().all(|i| is_unchanged(view, start, i));
-    let part = || places::part_wrong(view).or_else(|| places::around_wrong(view));
+    let part = || boxes::part_wrong(view).or_else(|| boxes::around_wrong(view));
     all.then(|| Cause::UnchangedWhereWrong { ranges: part().unwrap_or_default() })
 }
 

@@ -1,6 +1,6 @@
 //! Patterns in the order: the expected values, each once, at other places along an axis.
 
-use super::places::around_wrong;
+use super::boxes::around_wrong;
 use super::view::View;
 use crate::verdict::Cause;
 use puzzle::comparison::is_within_bound;

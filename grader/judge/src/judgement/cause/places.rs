@@ -1,5 +1,6 @@
 //! Patterns in the places: correct values at wrong places, errors in one part only.
 
+use super::boxes::{around, around_wrong, named, volume};
 use super::values::{rises_evenly, same_where_wrong};
 use super::view::View;
 use crate::verdict::Cause;
@@ -195,9 +196,6 @@ fn only_first_slice_correct(view: &View) -> Option<Cause> {
         .then_some(Cause::OnlyFirstSliceRight)
 }
 
-/// So many correct elements outside of a part make it one that means something.
-const MIN_OUTSIDE: usize = 3;
-
 /// The box of all elements that were not written, or of all that were.
 pub(super) fn part_written(view: &View) -> Option<Cause> {
     let part = |written: bool| {
@@ -210,34 +208,6 @@ pub(super) fn part_written(view: &View) -> Option<Cause> {
     part(false).or_else(|| part(true))
 }
 
-/// The box of all wrong elements, if no other lies in it.
-pub(super) fn part_wrong(view: &View) -> Option<Vec<Option<(usize, usize)>>> {
-    let ranges = around(view, &mut view.wrong_places());
-    (volume(&ranges) == view.wrong_count()).then(|| named(view, &ranges))
-}
-
-/// First and last coordinate of these places on each axis.
-fn around(view: &View, places: &mut dyn Iterator<Item = usize>) -> Vec<(usize, usize)> {
-    let mut ranges: Vec<(usize, usize)> = view.shape.iter().map(|&size| (size, 0)).collect();
-    for i in places {
-        for (range, coord) in ranges.iter_mut().zip(view.coords(i)) {
-            *range = (range.0.min(coord), range.1.max(coord));
-        }
-    }
-    ranges
-}
-
-fn volume(ranges: &[(usize, usize)]) -> usize {
-    ranges.iter().map(|(first, last)| last + 1 - first).product()
-}
-
-/// The ranges that are not the whole axis.
-fn named(view: &View, ranges: &[(usize, usize)]) -> Vec<Option<(usize, usize)>> {
-    let whole =
-        |(&range, &size): (&(usize, usize), &usize)| (range != (0, size - 1)).then_some(range);
-    ranges.iter().zip(view.shape).map(whole).collect()
-}
-
 /// All errors lie in a part of the tensor. A few make one only if they fill half of it: around any two there is some.
 pub(super) fn region(view: &View) -> Option<Cause> {
     let ranges = around_wrong(view)?;
@@ -246,19 +216,6 @@ pub(super) fn region(view: &View) -> Option<Cause> {
         return None;
     }
     Some(Cause::Region { ranges, value: same_where_wrong(view) })
-}
-
-/// The box around all errors, where it is at most half of the tensor.
-pub(super) fn around_wrong(view: &View) -> Option<Vec<Option<(usize, usize)>>> {
-    if view.wrong_count() < 2 {
-        return None;
-    }
-    let ranges = around(view, &mut view.wrong_places());
-    let volume = volume(&ranges);
-    if 2 * volume > view.wrong.len() || view.wrong.len() - volume < MIN_OUTSIDE {
-        return None;
-    }
-    Some(named(view, &ranges))
 }
 
 /// All errors near the edges of the slices, the inside correct.
