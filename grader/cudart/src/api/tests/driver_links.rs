@@ -1,5 +1,6 @@
 //! The driver's linker.
 
+use super::libraries::{cuLaunchKernel, cuModuleGetFunction};
 use super::*;
 
 unsafe extern "C" {
@@ -22,20 +23,6 @@ unsafe extern "C" {
     fn cuLinkComplete(link: u64, to: *mut *const c_char, bytes: *mut usize) -> u32;
     fn cuLinkDestroy(link: u64) -> u32;
     fn cuModuleLoadData(to: *mut u64, code: *const c_char) -> u32;
-    fn cuModuleGetFunction(to: *mut u64, module: u64, name: *const c_char) -> u32;
-    fn cuLaunchKernel(
-        function: u64,
-        grid_x: c_uint,
-        grid_y: c_uint,
-        grid_z: c_uint,
-        block_x: c_uint,
-        block_y: c_uint,
-        block_z: c_uint,
-        shared: c_uint,
-        stream: u64,
-        args: *const *const c_void,
-        extra: *const *const c_void,
-    ) -> u32;
 }
 
 /// A kernel that stores twice 21, by a function that it does not have.

@@ -24,7 +24,7 @@ unsafe extern "C" {
         values: *const *mut c_void,
     ) -> u32;
     safe fn cuModuleUnload(module: u64) -> u32;
-    fn cuModuleGetFunction(to: *mut u64, module: u64, name: *const c_char) -> u32;
+    pub(super) fn cuModuleGetFunction(to: *mut u64, module: u64, name: *const c_char) -> u32;
     fn cuModuleGetGlobal_v2(
         to: *mut u64,
         bytes: *mut usize,
@@ -32,7 +32,7 @@ unsafe extern "C" {
         name: *const c_char,
     ) -> u32;
     fn cuFuncGetAttribute(to: *mut c_int, attribute: c_int, function: u64) -> u32;
-    fn cuLaunchKernel(
+    pub(super) fn cuLaunchKernel(
         function: u64,
         grid_x: c_uint,
         grid_y: c_uint,
